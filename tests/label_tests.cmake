@@ -1,6 +1,6 @@
-# Writes OUTPUT, in which ctest reads the labels of PROGRAM's tests: the room, which is the folder of a test's source, and
-# those of TAGS that it has. Run as a script after PROGRAM is linked:
-#   cmake -DPROGRAM=… "-DSOURCES=room/name_test.cpp;…" "-DTAGS=slow;real_gpu" -DCATCH=2.13.10 -DOUTPUT=… -P label_tests.cmake
+# Writes OUTPUT, from which ctest reads the labels of PROGRAM's tests. They are the module, which is the folder of a test's
+# source, and the TAGS of the test. Run as a script after PROGRAM is linked:
+#   cmake -DPROGRAM=… "-DSOURCES=module/name_test.cpp;…" "-DTAGS=slow;real_gpu" -DCATCH=2.13.10 -DOUTPUT=… -P label_tests.cmake
 cmake_minimum_required(VERSION 3.25)
 
 set(listing --list-test-names-only)

@@ -1,4 +1,4 @@
-// The catalogue of reasons against what cuDNN was provoked to say (scripts/docs reasons), and live.
+// Checks the catalogue of reasons against provoked cuDNN messages (scripts/docs reasons) and against the real cuDNN.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -59,7 +59,7 @@ TEST_CASE("Every known reason has an id, a category, a meaning, and something to
     CHECK(ids.insert(known.id).second);
     CHECK_FALSE(known.id.empty());
     CHECK(known.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos);
-    std::string as_category = known.id;  // both are headings of docs/reasons.md
+    std::string as_category = known.id;  // both become headings of docs/reasons.md
     std::replace(as_category.begin(), as_category.end(), '-', '_');
     CHECK_FALSE(parse_enum<Category>(as_category));
     CHECK(known.category != Category::unknown);
@@ -137,7 +137,7 @@ TEST_CASE("Every BAD_PARAM is an invalid graph", "[reasons]") {
 TEST_CASE("A wrapper line is passed over where another line says more", "[reasons]") {
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED";
   const Reason hands_on{status, "ptr->isSupported()"}, outer{status, "finalize_internal()"};
-  // What cuDNN 9.19 says on a T4: the innermost line is a call, the one around it tells.
+  // From cuDNN 9.19 on a T4: the innermost line is a call, the next line explains it.
   const Reason backends{status, "initBackends()"};
   const Reason ampere{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
                       "MHA fusion patterns are only supported for Ampere and later GPUs. Current deviceVersion==750"};
@@ -253,7 +253,7 @@ TEST_CASE("cuDNN is provoked to give a reason of each kind", "[reasons]") {
 }
 
 TEST_CASE("Texts that no sweep of configs provokes have their categories too", "[reasons]") {
-  // The machine's own failures, and graphs that were wired wrongly on purpose.
+  // Failures of the machine, and graphs that were wired wrongly on purpose.
   CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "this->libcuda == nullptr") == "environment");
   CHECK(category("NOT_SUPPORTED", "Could not open libnvrtc.so.12") == "environment");
   CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN",

@@ -1,4 +1,4 @@
-// What cuDNN's reasons mean, which of them is the root cause, and what might help.
+// The meaning of cuDNN's reasons, the choice of the root cause, and possible fixes.
 #include <algorithm>
 
 #include "answer/reasons.hpp"
@@ -28,7 +28,7 @@ const Reason head_dim{"CUDNN_STATUS_NOT_SUPPORTED_SHAPE",
                       "MHA needs hidden dims to be 64 at: aTensor->getDimA()[3] != 64"};
 const Reason outer{"CUDNN_STATUS_NOT_SUPPORTED", "ptr->isSupported()"};
 
-// An engine config that failed the support check; mode "" for one found outside the heuristics.
+// An engine config that failed the support check; mode "" if it was found outside the heuristics.
 EngineConfigFindings fallen(const std::string& mode, int64_t rank, int64_t engine, const Reason& reason) {
   EngineConfigFindings config;
   if (!mode.empty()) {
@@ -41,7 +41,7 @@ EngineConfigFindings fallen(const std::string& mode, int64_t rank, int64_t engin
   return config;
 }
 
-// One that passed the check, and whose plan then failed.
+// An engine config that passed the check, but failed to build its plan.
 EngineConfigFindings failed_plan(int64_t engine, const std::string& status, const std::vector<Reason>& reasons) {
   EngineConfigFindings config;
   config.modes = {"A"};
@@ -63,7 +63,7 @@ RootCause cause_of(const std::vector<EngineConfigFindings>& configs) {
   return root_cause(findings_of(configs));
 }
 
-// What a mode's support checks in a captured log become.
+// The findings from a mode's support checks in a captured log.
 void add_captured(WalkFindings& findings, const std::string& mode, const std::string& log) {
   const auto configs = log::parse_engine_configs(log);
   for (size_t i = 0; i < configs.size(); ++i) {
@@ -72,7 +72,7 @@ void add_captured(WalkFindings& findings, const std::string& mode, const std::st
   }
 }
 
-// The two matmuls of the forum on an L40S.
+// The forum's two matmuls on an L40S.
 WalkFindings forum_case() {
   WalkFindings findings;
   add_captured(findings, "A", fixture("support-checks-l40s-two-matmul-mode-a.txt"));
@@ -99,7 +99,7 @@ TEST_CASE("The forum's two matmuls fail for shared memory", "[diagnose]") {
   CHECK(cause.mode == "A");
   CHECK_THAT(cause.explanation, ContainsSubstring("needs more shared memory per block than this GPU has"));
   CHECK_FALSE(cause.in_general.empty());
-  CHECK(cause.advice.empty());  // advice is probed, and nothing was
+  CHECK(cause.advice.empty());  // advice is probed, and nothing was probed
 }
 
 TEST_CASE("The order of findings does not matter", "[diagnose]") {
@@ -144,7 +144,7 @@ TEST_CASE("A text that nobody knows keeps cuDNN's words", "[diagnose]") {
 }
 
 TEST_CASE("A config without knobs is no error of cuDNN's", "[diagnose]") {
-  // FALLBACK proposes every engine; this is what an engine without a kernel for the graph says there.
+  // FALLBACK proposes every engine; an engine without a kernel for the graph answers this.
   const Reason no_knob{"CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE",
                        "No knob was found for this mode for fused attention in SM120."};
   const Reason entrance{

@@ -1,4 +1,4 @@
-// What a person is told, from verdict, rules and engine configs.
+// The answer for a user, from verdict, rules and engine configs.
 #include "answer/judge.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
@@ -23,7 +23,7 @@ probe::EngineConfigFindings engine_config(int64_t engine, const std::string& pla
   return config;
 }
 
-// One query in fp8 with 9.14 on a B200, of which a bug about compiling is known.
+// One query in fp8 with 9.14 on a B200, which has a known bug in compiling.
 Answer fp8_decode(std::vector<probe::EngineConfigFindings> configs) {
   Answer result;
   result.config =
@@ -95,9 +95,9 @@ TEST_CASE("the rules name the first cuDNN of a problem on a GPU, or none", "[rul
   const char* const plain = R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "dtype": "bf16"})";
   CHECK(first(plain, 103) == CudnnVersion{9, 11, 0});
   CHECK(first(plain, 100) == CudnnVersion{9, 7, 0});
-  CHECK(first(plain, 75) == std::nullopt);  // no cuDNN has it there
+  CHECK(first(plain, 75) == std::nullopt);  // no cuDNN supports it there
   CHECK(first(R"({"pattern": "two_matmul", "heads": 8, "seqlen": 128, "head_dim": 64})", 80) ==
-        std::nullopt);  // nobody knows
+        std::nullopt);  // unknown
 }
 
 TEST_CASE(

@@ -1,4 +1,4 @@
-// Known bugs as a list, and their experiments on GPUs that are not there.
+// Known bugs as a list, and their experiments on absent GPUs.
 #include <fmt/format.h>
 
 #include <set>
@@ -46,7 +46,7 @@ TEST_CASE("a sighting replaces an older one of the same bug, GPU and cuDNN", "[b
   other.cudnn = "9.10.0";
   const auto merged = rules::merged({other, old}, {again});
   REQUIRE(merged.size() == 2);
-  CHECK(merged[0].cudnn == "9.9.0");  // by version, not by letter
+  CHECK(merged[0].cudnn == "9.9.0");  // by version, not alphabetically
   CHECK(merged[0].seen == Seen::right);
   const auto read = rules::parse_sightings(rules::sightings_text(merged), "file");
   REQUIRE(read.size() == 2);
@@ -96,7 +96,7 @@ TEST_CASE("an experiment on a simulated GPU shows what crashes or does not compi
   const Json report = run.json();
   for (const Json& experiment : report["experiments"]) seen[experiment["bug"].get<std::string>()] = experiment;
   REQUIRE(seen.size() == 2);
-  CHECK(seen["bprop_document"]["seen"] == "not_run");  // that it is wrong shows where it runs
+  CHECK(seen["bprop_document"]["seen"] == "not_run");  // the wrong result would only show in a run
   CHECK(seen["bprop_document"]["agreement"] == "not_answered");
   if (seen["fp8_sink_hopper"]["cudnn"].get<std::string>().starts_with("9.19")) {
     CHECK(seen["fp8_sink_hopper"]["seen"] == "does_not_compile");
@@ -106,7 +106,7 @@ TEST_CASE("an experiment on a simulated GPU shows what crashes or does not compi
 }
 
 TEST_CASE("every experiment is a command line that attnprobe takes", "[bugs]") {
-  // All of them are read before the first is made.
+  // All of them are read before the first is asked.
   const Run run = run_attnprobe("bugs run --target t4 --format json");
   INFO(run.err);
   CHECK((run.exit_code == 0 || run.exit_code == 1));

@@ -42,7 +42,7 @@ TEST_CASE("The option --cudnn latest is the newest that is here, and cudnn list 
   CHECK(CudnnVersion::parse(version).value() >= CudnnVersion{91900});
   const Run list = run_attnprobe("cudnn list");
   CHECK(list.exit_code == 0);
-  // Version, kind and size stand before every place.
+  // Version, kind and size precede every place.
   std::istringstream lines(list.out);
   size_t rows = 0;
   for (std::string line; std::getline(lines, line);)
@@ -161,7 +161,7 @@ TEST_CASE("files need no option, and -t, -f and -j are --target, --format and --
   CHECK(run.exit_code == 1);
   CHECK_THAT(run.out, ContainsSubstring("\none,") && ContainsSubstring("\ntwo,"));
   CHECK(run_attnprobe("probe --quick -t h100 " + one).out.starts_with("one\nyes: engine "));
-  // A folder of a command's name does not take it over.
+  // A folder with a command's name does not hide the command.
   std::filesystem::create_directory(folder.path() / "schema");
   CHECK_THAT(shell("cd " + folder.path().string() + " && " + program() + " schema config").out,
              ContainsSubstring("json-schema.org"));
@@ -257,7 +257,7 @@ TEST_CASE("the report says what was asked, what was found and how to ask again",
     for (const Json& reason : config["reasons"])
       mismatches += reason["status"] == "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH" ? 1 : 0;
   CHECK(mismatches >= 5);
-  // The command that it gives, run, gives the same answer.
+  // The printed command gives the same answer.
   const std::string command = result["reproduce"].get<std::string>().substr(std::string("attnprobe ").size());
   const Json again = run_attnprobe(command + " --format json").json()["results"][0];
   CHECK(again["graph"]["hash"] == result["graph"]["hash"]);
@@ -281,7 +281,7 @@ TEST_CASE("several reports at once: a bad path among them stops before the work 
   CHECK(run.exit_code == 0);
   CHECK(run.out.starts_with("yes: engine "));
   CHECK(std::filesystem::exists(good));
-  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no temporary file is left
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);  // no temporary file remains
 }
 
 TEST_CASE("config from standard input, fields overridden by options", "[cli]") {
@@ -300,7 +300,7 @@ TEST_CASE("a target file of one's own, and one that is broken", "[cli]") {
   target["id"] = "my-gpu";
   target["properties"]["maxSharedMemoryPerBlockOptin"] = 232448;
   std::ofstream(mine) << target;
-  // With a Hopper's shared memory the forum's graph would run on Ada: the number is what decides.
+  // With a Hopper's shared memory, the forum's graph would run on Ada: only the number decides.
   const Run run = run_attnprobe("--config configs/two-matmul-forum.json --format json --target " + mine);
   CHECK(run.json()["results"][0]["verdict"] == "supported");
   CHECK(run.json()["results"][0]["target"]["id"] == "my-gpu");
@@ -352,7 +352,7 @@ TEST_CASE("Ctrl-C while cuDNN is being loaded is 130, and no word on cuDNN", "[c
 TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary file", "[cli][slow]") {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "r.json";
-  // Enough work for many seconds; the signal comes once a report is there, however busy the machine.
+  // Enough work for many seconds. The signal is sent once a report exists, however busy the machine is.
   const Run run =
       shell(program() + " " + problem +
             " --batch 1,2,3,4,5,6,7,8 --pattern sdpa_composite,sdpa_unified --engines knobs --target all --report "

@@ -1,4 +1,4 @@
-// The same question by every way in gives the same record: command line, matrix, library, request.
+// The same question gives the same record in every way: command line, matrix, library, request.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -15,7 +15,7 @@ struct Asked {
   const char *config, *target, *cudnn, *framework;
 };
 
-// A yes, a no with ways out, a but by a framework's gate, one by rule, one by rule that is refused.
+// A yes, a no with ways out, a but from a framework's gate, and two answers by rule, one of them a refusal.
 const Asked asked[] = {
     {R"({"name": "a", "heads": 8, "seqlen": 256, "head_dim": 64, "dtype": "bf16"})", "h200", "", ""},
     {R"({"name": "a", "heads": 8, "seqlen": 256, "head_dim": 100, "pass": "bprop", "mask": "causal"})", "l40s", "", ""},
@@ -30,7 +30,7 @@ std::string options_of(const Asked& one) {
                      *one.framework == 0 ? "" : " --framework ", one.framework);
 }
 
-// Without measured times.
+// Drops measured times.
 Json record(Json result) {
   result.erase("walk_ms");
   for (Json& config : result["engine_configs"])
@@ -59,7 +59,7 @@ attnprobe::Answer of_library(const Asked& one) {
   return ask(attention::parse_configs(one.config, "test"), find_targets(one.target), options).at(0);
 }
 
-// What the library gives, from a record.
+// Compares the library's answer with a record.
 void check_same(const attnprobe::Answer& answer, const Json& record) {
   CHECK(Json(answer.usable ? Json(name_of(*answer.usable)) : Json()) == record.at("usable"));
   CHECK(name_of(answer.verdict) == record.at("verdict").get<std::string>());
@@ -103,7 +103,7 @@ TEST_CASE("a matrix gives the record of a command line that goes as far", "[app]
     Json asked_in_matrix = record(Json::parse(cell));
     asked_in_matrix.erase("cell");
     Json printed = of_command_line(one, "--quick --plans none");
-    // Each names the command that asks the same again.
+    // Each has its own command that repeats the question.
     for (Json* json : {&asked_in_matrix, &printed}) json->erase("reproduce");
     CHECK(asked_in_matrix == printed);
   }

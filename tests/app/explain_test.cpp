@@ -47,7 +47,7 @@ TEST_CASE("explain says what it did not find", "[explain]") {
     CHECK(run.out.empty());
     CHECK_THAT(run.err, ContainsSubstring(message));
   }
-  // Of an attention something was read, though nothing is established.
+  // Facts about an attention were read, but nothing is established.
   const Run vague = run_attnprobe("explain 'my cudnn attention on an H100 with cuDNN 9.19 is odd'");
   CHECK(vague.exit_code == 2);
   CHECK_THAT(vague.out, StartsWith("Not known: nothing in the text establishes who refused, or why"));

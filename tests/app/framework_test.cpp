@@ -1,4 +1,4 @@
-// --framework as a user runs it: the first line, every format, the matrix, and the command that asks again.
+// --framework for a user: the first line, every format, the matrix, and the command that repeats the question.
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -32,7 +32,7 @@ TEST_CASE("the first line says that PyTorch refuses, and why", "[framework]") {
 TEST_CASE("details have the framework's own words and the place of the rule", "[framework]") {
   const Run run = run_attnprobe("-v --framework torch --target 4090 --dropout 0.1 " + call);
   INFO(run.out << run.err);
-  std::string text;  // however its lines are broken
+  std::string text;  // with any line breaks
   for (const char c : run.out)
     if (c != '\n' && c != ' ') text += c;
   CHECK_THAT(text, ContainsSubstring("itswords:\"cuDNNdropoutprobabilityresolutionislimitedto1/16."));
@@ -69,7 +69,7 @@ TEST_CASE("training is both passes, in the gate and in the count", "[framework]"
   const Run table = run_attnprobe(call + "--pass training");
   CHECK_THAT(table.out, ContainsSubstring("\n1 no; training is one answer, the worse of its two passes."));
   CHECK_THAT(table.out, !ContainsSubstring("does not refuse it any more"));
-  // Another GPU trains it, and inference does not ask for the backward pass.
+  // Another GPU can train it, and inference needs no backward pass.
   const std::string there =
       call.substr(0, call.find("--target")) + "--framework te --quick --target h100 --pass training";
   CHECK_THAT(run_attnprobe(there).out, ContainsSubstring("\n1 yes; training is one answer"));
@@ -146,7 +146,7 @@ TEST_CASE("a matrix asks frameworks of its document or of its command line", "[f
   CHECK_THAT(shell("cat " + out + "/report.md").out, ContainsSubstring("What the frameworks do"));
   CHECK_THAT(shell("cat " + out + "/report.csv").out,
              ContainsSubstring("flash, memory-efficient or math attention runs instead"));
-  // Another framework is another matrix.
+  // Another framework makes another matrix.
   const Run other = run_attnprobe("matrix " + file + " --framework keras --resume --no-cache --out " + out);
   CHECK(other.exit_code == 2);
   CHECK_THAT(other.err, ContainsSubstring("--framework keras==3.15.1"));

@@ -18,7 +18,7 @@ std::string text_in(const std::filesystem::path& file) {
 
 class Project {
  public:
-  // Two configs, one of which every cuDNN refuses for its head dimension.
+  // Two configs; every cuDNN refuses one of them for its head dimension.
   explicit Project(int head_dim = 64) { config(head_dim); }
   void config(int head_dim, const std::string& more = "") {
     folder_.file("configs.json", fmt::format(R"([{{"name": "good", "heads": 8, "seqlen": 128, "head_dim": {} {}}},
@@ -44,7 +44,7 @@ TEST_CASE("a baseline is written with --update, passes while nothing gets worse,
   const Run missing = project.run("--target h200");
   CHECK(missing.exit_code == 2);
   CHECK_THAT(missing.err, ContainsSubstring("attention.lock: there is no such file; --update writes it"));
-  // A no is no failure of a baseline, and not of the run that writes it.
+  // A no is not a failure of a baseline, nor of the run that writes it.
   const Run first = project.run("--target h200,l40s --update");
   INFO(first.err);
   CHECK(first.exit_code == 0);
@@ -54,13 +54,13 @@ TEST_CASE("a baseline is written with --update, passes while nothing gets worse,
   const Run same = project.run("--target l40s,h200 --jobs 2");
   CHECK(same.exit_code == 0);
   CHECK_THAT(same.out, ContainsSubstring("attention.lock: 4 cells compared: nothing got worse\n"));
-  // A GPU less and another one: named, not failed. The lock stays.
+  // One GPU fewer and another one: reported, but not a failure. The lock is unchanged.
   const Run other = project.run("--target l40s,t4");
   CHECK(other.exit_code == 0);
   CHECK_THAT(other.out, ContainsSubstring("2 cells compared: nothing got worse; 2 new, 2 not asked") &&
                             ContainsSubstring("not asked (2)\n  good on h200, cuDNN 9.19.0\n      was: yes, engine "));
   CHECK(project.lock() == lock);
-  // The same bytes again, whatever the order.
+  // The same bytes again, in any order.
   CHECK(project.run("--target l40s,h200 --update").exit_code == 0);
   CHECK(project.lock() == lock);
 }
@@ -82,7 +82,7 @@ TEST_CASE("what got worse fails the command, its JUnit and its summary, and noth
   CHECK(text_in(project.path("report") / "report.xml") == text_in(junit));
   CHECK(text_in(project.path("report") / "report.md") == text_in(summary));
   CHECK_THAT(text_in(project.path("report") / "index.html"), ContainsSubstring("odd"));
-  // --update takes it in: from now on it is what is known.
+  // --update adds it to the baseline.
   CHECK(project.run("--target h200 --update").exit_code == 0);
   CHECK(project.run("--target h200").exit_code == 0);
 }
@@ -91,7 +91,7 @@ TEST_CASE("a config's own expectation keeps its exit code beside a baseline", "[
   Project project;
   project.config(100, R"(, "expect": "supported")");
   const Run update = project.run("--target h200 --update");
-  CHECK(update.exit_code == 0);  // it did what it was asked for
+  CHECK(update.exit_code == 0);  // it did what was requested
   CHECK_THAT(update.out,
              ContainsSubstring("not as expected (1)\n  good on h200, cuDNN 9.19.0: no, expected supported"));
   CHECK(project.run("--target h200").exit_code == 1);
@@ -115,7 +115,7 @@ TEST_CASE("a baseline that cannot be held against this run is refused", "[baseli
   const Run mended = project.run("--target h200 --mode A --update");
   CHECK(mended.exit_code == 0);
   CHECK_THAT(mended.err, ContainsSubstring("it is written anew"));
-  // Another file is no baseline to be replaced.
+  // A file that is not a baseline is not replaced.
   project.folder().file("attention.lock", "mine\n");
   CHECK(project.run("--target h200 --update").exit_code == 2);
   CHECK(project.lock() == "mine\n");

@@ -1,4 +1,4 @@
-// Standard output, standard error and report files that cannot be written, and signals.
+// Unwritable standard output, standard error and report files, and signals.
 #include <fmt/format.h>
 
 #include "catch.hpp"
@@ -12,12 +12,12 @@ namespace {
 
 const std::string problem = " --heads 8 --seqlen 128 --head-dim 64 --quick --mode A --target h200 ";
 
-// The program with its standard streams as `redirections` say; `before` is run by the same shell.
+// Runs the program with its standard streams redirected by `redirections`; the same shell runs `before` first.
 Run run_redirected(const std::string& arguments, const std::string& redirections, const std::string& before = "") {
   return shell(fmt::format("{}\nenv --default-signal=PIPE {} {} {}", before, program(), arguments, redirections));
 }
 
-// A pipe that nobody reads, as descriptor 9.
+// Descriptor 9 is a pipe without a reader.
 const std::string broken_pipe = "d=$(mktemp -d); mkfifo $d/p; exec 8<>$d/p; exec 9>$d/p; exec 8<&-; rm -r $d";
 
 std::vector<std::string> quick_commands() {
@@ -37,7 +37,7 @@ std::vector<std::string> quick_commands() {
           "diff tests/fixtures/report.json tests/fixtures/report.json"};
 }
 
-// Of the program's own folder.
+// Files in the program's own folder.
 size_t files_in(const fs::path& folder) {
   return static_cast<size_t>(std::distance(fs::directory_iterator(folder), {}));
 }
@@ -92,7 +92,7 @@ TEST_CASE("A reader that has enough ends the program by SIGPIPE, or where that i
 
 TEST_CASE("A standard error that takes nothing changes no verdict", "[output]") {
   const TemporaryFolder folder;
-  // A resumed matrix says how much was there; the second probe says why it is refused.
+  // A resumed matrix reports the number of existing cells; the second probe reports why it is refused.
   const std::string matrix =
       "matrix configs/sdpa-notebook.json --target h200 --mode A --no-cache --resume --out " + folder.path().string();
   REQUIRE(run_attnprobe(matrix).exit_code == 0);
@@ -145,7 +145,7 @@ TEST_CASE("Two reports of one file, or one in an input's place, are refused befo
   refused(fmt::format("--te {0} -o {0}", config));
   refused(fmt::format("--target {0} -o {0} {1}", config, "--heads 8 --seqlen 128 --head-dim 64"));
   refused(fmt::format("--config - --target h200 -o {0} <{0}", config));
-  // What is written to a device is nobody's file.
+  // A device may be written: it is not a user's file.
   CHECK(run_attnprobe(problem + "-o /dev/null --report csv=/dev/null").exit_code == 0);
 }
 
@@ -174,7 +174,7 @@ TEST_CASE("One report that cannot be written takes no other with it", "[output]"
 TEST_CASE("A report whose folder goes while cuDNN is asked costs that report, and the error names it",
           "[output][slow]") {
   const TemporaryFolder folder;
-  // Two workers that hang until their time is up: the reports are rewritten after the first.
+  // Two workers hang until their time is up: the reports are rewritten after the first.
   const Run run = shell(
       fmt::format("mkdir {0}/gone; {1} {2} --target h200,a100 --jobs 1 --timeout 1.5 --report json={0}/gone/r.json "
                   "--report csv={0}/r.csv & pid=$!; sleep 0.7; rm -r {0}/gone; wait $pid",
@@ -192,7 +192,7 @@ TEST_CASE("A report whose folder goes while cuDNN is asked costs that report, an
 TEST_CASE("A signal ends it soon while a worker hangs, with the reports as far as it got", "[output][slow]") {
   for (const char* signal : {"TERM", "INT"}) {
     const TemporaryFolder folder;
-    // The T4 supports nothing of it; what is tried then hangs.
+    // The T4 supports none of it; the changes that are tried then hang.
     const Run run =
         shell(fmt::format(
                   "{1} --heads 8 --seqlen 128 --head-dim 64 --sweep --target h200,t4 --jobs 1 --report json={0}/r.json "

@@ -1,4 +1,4 @@
-// A run of plans that was killed goes on: what it had found is neither lost nor asked again.
+// A killed run of plans can be resumed: no findings are lost or asked again.
 #include <fmt/format.h>
 
 #include <fstream>
@@ -31,7 +31,7 @@ class Folder {
         path("configs.json").string(), path("report.json").string());
   }
   std::string unfinished() const { return path("report.json.unfinished").string(); }
-  // Killed when SQLite's log of what was found has a few results.
+  // Killed when SQLite's log of the findings has a few results.
   void leave_unfinished() const {
     const Run killed = shell(
         fmt::format(
@@ -59,7 +59,7 @@ class Folder {
 TEST_CASE("a run that was killed goes on with --resume, and asks nothing twice", "[run][resume]") {
   const Folder folder;
   folder.leave_unfinished();
-  // What is asked anew is told from what was found before by what it computes.
+  // The computed plans tell new answers from earlier findings.
   const Run resumed = run_attnprobe(folder.command() + " --resume", double_with("wrong"));
   INFO(resumed.err);
   CHECK(resumed.exit_code == 5);

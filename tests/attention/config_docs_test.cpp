@@ -1,4 +1,4 @@
-// docs/config.md and the examples in it come from the table of fields.
+// docs/config.md and its examples match the table of fields.
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "base/text.hpp"
@@ -26,7 +26,7 @@ TEST_CASE("Every field has a help line and an example that reads as it is writte
     CHECK(help_line(field).find('`') == std::string::npos);
     REQUIRE_FALSE(field.example.empty());
     AttentionSpec spec;
-    // What some examples need beside them.
+    // Some examples need other fields too.
     spec.pass = field.help.rfind("bprop", 0) == 0 ? Pass::bprop : Pass::fprop;
     if (field.name == "fp8") spec.dtype = DataType::fp8_e4m3;
     if (field.name.rfind("ragged", 0) == 0 || field.name.rfind("max_total", 0) == 0) spec.q.axes = "thd";

@@ -10,7 +10,7 @@ using namespace attnprobe::attention;
 
 namespace {
 
-// A config that lacks nothing, and these members beside it: R"("dtype": "bf16")".
+// A complete config with additional members: R"("dtype": "bf16")".
 std::string config(const std::string& members = "") {
   return R"({"heads": 12, "seqlen": 512, "head_dim": 64)" + (members.empty() ? "" : ", " + members) + "}";
 }
@@ -111,7 +111,7 @@ TEST_CASE("A config file is read, and one that is not there is named", "[config]
   CHECK(names(load_configs(path)) == Names{"from-file"});
   CHECK(usage_error([] { load_configs("nowhere.json"); }) ==
         "nowhere.json: cannot be opened: No such file or directory");
-  // A folder is all that it holds, by name; what is no JSON document of it is passed over.
+  // A folder gives its documents by name; other files are ignored.
   folder.file("b.json", config(R"("name": "second")"));
   folder.file("notes.txt", "not a config");
   CHECK(names(load_configs(folder.path())) == Names{"from-file", "second"});
@@ -206,7 +206,7 @@ TEST_CASE("Cross products that are too large together are refused, before any is
   CHECK(refusal(text + "]") ==
         "bert.json: /1/seqlen: 180000 configs are more than the 100000 that attnprobe takes; "
         "ATTNPROBE_MAX_CONFIGS=180000 allows them");
-  // Few, but each with a copy of what they share.
+  // Few configs, but each copies the shared name.
   const std::string name(1 << 20, 'n');
   CHECK_THAT(
       refusal(R"({"name": ")" + name + R"(", "head_dim": 8, "seqlen": 8, "heads": )" + many.dump() + "}"),
@@ -262,13 +262,13 @@ TEST_CASE("The option --causal is added to the mask that is there", "[config][op
   CHECK(words(R"("mask": {"causal": true, "window_left": 511})") == "causal left 511");
   CHECK(one(config(R"("mask": {"padding": true, "seqlens_kv": [100]})"), {causal}).mask.seqlens_kv ==
         std::vector<int64_t>{100});
-  // Beside --mask likewise.
+  // The same with --mask.
   CHECK(words("", {{"mask", "padding"}}) == "padding_causal");
   CHECK(words("", {{"mask", R"({"window_left": 3})"_json}}) == "causal left 3");
   CHECK(refusal(config(), {{"mask", "none"}, causal}) == "--causal: contradicts --mask none");
   CHECK_THAT(refusal(config(R"("mask": {"window_right": 64})"), {causal}),
              StartsWith("--causal and bert.json: /mask at /window_right: 64 contradicts"));
-  // Each of several, and those that become the same once.
+  // Each of several, without duplicates.
   CHECK(names(parse(config(R"("name": "n", "mask": ["none", "causal", "padding"])"), {causal})) ==
         Names{"n[mask=causal]", "n[mask=padding_causal]"});
   CHECK(configs_from_options({{"heads", 2}, {"seqlen", 8}, {"head_dim", 8}, causal}).front().spec.mask.window_right ==
@@ -278,7 +278,7 @@ TEST_CASE("The option --causal is added to the mask that is there", "[config][op
 }
 
 TEST_CASE("An option never drops a part of the file's object unsaid", "[config][options]") {
-  // A number or word sets its own member.
+  // A number or word sets only its own member.
   const auto dropout = one(config(R"("dropout": {"probability": 0.1, "seed": "i32"})"), {{"dropout", 0.25}}).dropout;
   REQUIRE(dropout);
   CHECK(dropout->probability == 0.25);

@@ -1,5 +1,5 @@
-// What a config may ask beside sizes, types and masks: every form of every field, its normalised form, cross products,
-// and what is refused with which words.
+// Features of a config other than sizes, types and masks. Tests every form of every field, its normalised form, cross
+// products, and the error for each refusal.
 #include <algorithm>
 #include <map>
 
@@ -29,7 +29,7 @@ std::string refusal(const std::string& members) {
   return usage_error([&] { parse(members); });
 }
 
-// The normalised value of a field, "absent" where it has none.
+// The normalised value of a field, or "absent".
 std::string normalised(const AttentionSpec& spec, const std::string& field) {
   const Json json = to_json(spec);
   return json.contains(field) ? json[field].dump() : "absent";
@@ -39,7 +39,7 @@ struct Reading {
   const char *members, *field, *normal;
 };
 
-// What a config says, and one field as it is understood.
+// Members of a config, and the normalised value of one field.
 const Reading readings[] = {
     // passes and types
     {R"("pass": "bprop")", "pass", R"("bprop")"},
@@ -131,7 +131,7 @@ const Reading readings[] = {
      R"({"block_size":64,"k":true,"v":true,"layout":"sbhd","packed_table":false})"},
     {R"("paged": {"block_size": 4, "v": false, "layout": "bshd", "packed_table": true})", "paged",
      R"({"block_size":4,"k":true,"v":false,"layout":"bshd","packed_table":true})"},
-    // fp8: the scaling follows O, unless it is said
+    // fp8: the scaling follows O, unless it is given
     {"", "fp8", "absent"},
     {R"("dtype": "fp8_e4m3")", "fp8", R"("delayed")"},
     {R"("dtype": "fp8_e4m3", "o_dtype": "f16")", "fp8", R"("current")"},
@@ -148,7 +148,7 @@ const char* const words_of_score_mod =
     R"("mask_boolean", "mask_byte_boolean", "mask_i8", "relu", "tanh", "sigmoid", "gelu", "swish", "abs", "sqrt", "sin", "exp", )"
     R"("pow", "max")";
 
-// Values that no config can mean.
+// Invalid values.
 const Refusal bad_values[] = {
     {R"("do_dtype": "i8")",
      R"(/do_dtype: "i8" is not a known value; allowed: "f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2")"},
@@ -227,7 +227,7 @@ const Refusal bad_values[] = {
     {R"("softmax": "off")", R"(/softmax: "off" is not a boolean; allowed: true, false)"},
 };
 
-// Values that are good by themselves and bad together.
+// Values that are valid separately but not together.
 const Refusal bad_together[] = {
     {R"("pass": "bprop", "paged": 16)", "/paged: a paged cache has no backward pass"},
     {R"("block_mask": true, "pattern": "sdpa_composite")",
@@ -262,7 +262,7 @@ const Refusal bad_together[] = {
      "/layout: interleaved K and V need one head dimension; they have 16 and 8"},
 };
 
-// What only flash attention has, and the field that the refusal names.
+// Features that only flash attention has, and the field that the refusal names.
 const std::pair<const char*, const char*> flash_only[] = {
     {R"("alibi": true)", "alibi"},           {R"("softcap": 2)", "softcap"},
     {R"("score_mod": "relu")", "score_mod"}, {R"("sink": true)", "sink"},
@@ -423,7 +423,7 @@ TEST_CASE("The flag that turns a feature off contradicts nothing", "[config][fea
   CHECK(refusal(R"("pass": "bprop", "paged": {"k": false, "v": false})") == "no error");
 }
 
-// ---- one line for people
+// ---- one-line descriptions
 
 TEST_CASE("Features are in the one-line description", "[config][features]") {
   const std::string sdpa = "sdpa fprop b2 h6 s8 d16 f16 bshd";

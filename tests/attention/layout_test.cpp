@@ -1,4 +1,4 @@
-// Layouts and masks by name or spelt out, expectations, and a spec's way back to JSON, options and the schema.
+// Layouts and masks by name or in full, expectations, and the conversion of a spec to JSON, options and the schema.
 #include "attention/layout.hpp"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr TensorShape shape{2, 3, 5, 7};  // batch, heads, seqlen, head_dim
 
-// b2 h6/3 s4/5 d8/16, and these members beside it.
+// b2 h6/3 s4/5 d8/16 with additional members.
 AttentionSpec spec_with(const std::string& members) {
   return parse_configs(
              R"({"batch": 2, "heads_q": 6, "heads_kv": 3, "seqlen_q": 4, "seqlen_kv": 5, "head_dim_qk": 8,
@@ -40,7 +40,7 @@ Mask mask(const std::string& json) {
   return spec_with("\"mask\": " + json).mask;
 }
 
-// Every config that the repository ships.
+// Every config in the repository.
 std::vector<AttentionConfig> shipped_configs() {
   std::vector<AttentionConfig> all;
   for (const auto& entry : std::filesystem::directory_iterator(source_dir() / "configs"))
@@ -94,14 +94,14 @@ std::vector<AttentionSpec> shipped_and_odd_specs() {
   return specs;
 }
 
-// What two specs that ask for the same have in common; everything that a config can say is in here.
+// All that a config can express, equal for specs with the same question.
 std::string everything(const AttentionSpec& spec) {
   const Json strides = {q_strides(spec),   k_strides(spec),  v_strides(spec),  o_strides(spec),
                         d_o_strides(spec), dq_strides(spec), dk_strides(spec), dv_strides(spec)};
   return to_json(spec).dump() + strides.dump() + graph::hash(build::build_graph(spec, {91900}).graph);
 }
 
-// The words of a command line, split by a real shell.
+// Splits a command line with a real shell.
 std::vector<std::string> shell_words(const std::string& line) {
   std::vector<std::string> words;
   FILE* pipe = popen(("printf '%s\\n' " + line).c_str(), "r");
@@ -121,7 +121,7 @@ bool has_jsonschema() {
   return std::system("python3 -c 'import jsonschema' > /dev/null 2>&1") == 0;
 }
 
-// Whether each document is valid under config_schema(), as python3-jsonschema sees it.
+// Whether each document is valid under config_schema(), according to python3-jsonschema.
 std::vector<bool> valid_under_schema(const std::vector<Json>& documents) {
   const TemporaryFolder folder;
   const auto schema = folder.file("schema.json", config_schema().dump());
@@ -219,13 +219,12 @@ TEST_CASE("O follows Q without its interleaving, unless it has a layout", "[layo
 
 TEST_CASE("Layouts have the strides that Transformer Engine gives them", "[layout]") {
   // The formulas of generateMatrixStrides in TransformerEngine's common/fused_attn/utils.cu, by hand for b 2, h 3, s_q
-  // 4, s_kv 5, d 8: h·d = 24. "bshd" is also JAX's BTNH and "bhsd" its BNTH
-  // (jax/_src/cudnn/fused_attention_stablehlo.py); Q, K, V as "bhsd" beside O as "sbhd" is what
-  // samples/cpp/sdpa/fp16_fwd.cpp of cudnn-frontend builds.
+  // 4, s_kv 5, d 8: h·d = 24. "bshd" is JAX's BTNH and "bhsd" its BNTH (jax/_src/cudnn/fused_attention_stablehlo.py).
+  // samples/cpp/sdpa/fp16_fwd.cpp of cudnn-frontend has Q, K, V as "bhsd" and O as "sbhd".
   struct Case {
     const char* layout;
     int64_t s_kv;
-    Strides q, k, o;  // V is as K
+    Strides q, k, o;  // V has K's
   };
   const Case cases[] = {{"sb3hd", 4, {72, 8, 144, 1}, {72, 8, 144, 1}, {24, 8, 48, 1}},
                         {"sbh3d", 4, {72, 24, 144, 1}, {72, 24, 144, 1}, {24, 8, 48, 1}},
@@ -256,7 +255,7 @@ TEST_CASE("Layouts have the strides that Transformer Engine gives them", "[layou
     CHECK(k_strides(spec) == k);
     CHECK(v_strides(spec) == k);
     CHECK(o_strides(spec) == o);
-    // The gradients stand as what they are gradients of, unless they have a layout of their own.
+    // Gradients have the layouts of their tensors, unless they have their own.
     CHECK(d_o_strides(spec) == o);
     CHECK(dq_strides(spec) == q);
     CHECK(dk_strides(spec) == k);
@@ -265,7 +264,8 @@ TEST_CASE("Layouts have the strides that Transformer Engine gives them", "[layou
 }
 
 TEST_CASE("Gradients may have layouts of their own", "[layout]") {
-  // b 2, h 6/3, s 4/5, d 8/16: dQ {2,6,4,8}, dK {2,3,5,8}, dV {2,3,5,16}, dO {2,6,4,16}.
+  // b 2, h 6/3, s 4/5, d 8/16.
+  //   dQ {2,6,4,8}, dK {2,3,5,8}, dV {2,3,5,16}, dO {2,6,4,16}
   struct Case {
     const char* members;
     Strides d_o, dq, dk, dv;
@@ -300,7 +300,7 @@ TEST_CASE("Strides may be spelt out", "[layout]") {
   const AttentionSpec spec = spec_with(R"("layout": {"q": {"strides": [900, 30, 60, 1]}, "k": "bhsd", "v": "bshd"})");
   CHECK(q_strides(spec) == Strides{900, 30, 60, 1});
   CHECK(k_strides(spec) == Strides{3 * 5 * 8, 5 * 8, 8, 1});
-  CHECK(o_strides(spec) == Strides{6 * 4 * 16, 16, 6 * 16, 1});  // bshd: Q's own strides say nothing of O
+  CHECK(o_strides(spec) == Strides{6 * 4 * 16, 16, 6 * 16, 1});  // bshd: Q's own strides say nothing about O
 }
 
 TEST_CASE("A layout that is none is refused with the known ones", "[layout]") {

@@ -35,7 +35,7 @@ TEST_CASE("What is missing is named with its library", "[library]") {
 }
 
 TEST_CASE("A library is closed with its last handle, unless it is kept", "[library]") {
-  // The null driver: nothing of this program needs it.
+  // The null driver: this program does not need it.
   const std::filesystem::path file =
       std::filesystem::canonical("/proc/self/exe").parent_path() / ".." / "libattnprobe_null_driver.so";
   if (!std::filesystem::exists(file) || DynamicLibrary(file, RTLD_NOLOAD)) return;

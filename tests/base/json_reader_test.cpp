@@ -1,4 +1,4 @@
-// The strict reader of JSON: what it refuses, and where it says that something stands.
+// The strict reader of JSON: what it refuses, and the place that it names.
 #include "base/json_reader.hpp"
 
 #include <fmt/format.h>
@@ -51,7 +51,7 @@ TEST_CASE("Nesting beyond the limit is refused", "[json]") {
   CHECK_THAT(refusal(nested(257)), StartsWith("a.json: /0/0/0/") && EndsWith(": nested deeper than 256"));
   CHECK(refusal(R"({"a": [{"b": [[1]]}]})", {.deepest = 5}) == "no error");
   CHECK(refusal(R"({"a": [{"b": [[1]]}]})", {.deepest = 4}) == "a.json: /a/0/b/0: nested deeper than 4");
-  // As deep as a file may be; a recursive reader would be off its stack.
+  // The deepest allowed file; a recursive reader would overflow its stack.
   CHECK_THAT(refusal(std::string(4 << 20, '[')), EndsWith("nested deeper than 256"));
 }
 
@@ -222,7 +222,7 @@ TEST_CASE("No reader of JSON is taken down by its depth", "[json]") {
                         program()));
   CHECK(option.exit_code == 2);
   CHECK_THAT(option.err, ContainsSubstring("--mask at /0/0") && ContainsSubstring("nested deeper than 256"));
-  // Behind a space it is no JSON to begin with, and as deep.
+  // A leading space hides that it is JSON; its depth is the same.
   CHECK(shell(fmt::format("{} --heads 1 --seqlen 8 --head-dim 8 --mask \" $(head -c 100000 /dev/zero | tr '\\0' '[')\"",
                           program()))
             .exit_code == 2);

@@ -1,4 +1,4 @@
-// Small files that ask for much, and files that are not believed.
+// Small files that claim large resources, and files that are not trusted.
 #include "base/limits.hpp"
 
 #include <fmt/format.h>
@@ -18,7 +18,7 @@ namespace attnprobe::test::limits_test {
 
 namespace {
 
-// `mebibytes` of zeros as xz, made of one block that is repeated: xz files may follow each other.
+// `mebibytes` of zeros as xz, made from one repeated block: xz files may be concatenated.
 std::string packed_zeros(size_t mebibytes) {
   const std::string zeros(size_t{16} << 20, '\0');
   std::string block(1 << 16, '\0');
@@ -44,7 +44,7 @@ TEST_CASE("A limit is moved by its variable, which must be a number", "[limits]"
   CHECK(usage_error([] { check_cells("m/cells.jsonl", 3000, 1000, 300); }) ==
         "m/cells.jsonl: 900000000 cells (3000 configs x 1000 GPUs x 300 cuDNNs) are more than the 2000000 that "
         "attnprobe takes; ATTNPROBE_MAX_CELLS=900000000 allows them");
-  // The product of what a file claims may be beyond 64 bits.
+  // The product of claimed sizes may exceed 64 bits.
   constexpr size_t much = size_t{1} << 40;
   CHECK_THAT(usage_error([] { check_cells("x", much, much, much); }), ContainsSubstring("18446744073709551615 cells"));
   const Variable more("ATTNPROBE_MAX_CELLS", "900000000");
@@ -77,7 +77,7 @@ TEST_CASE("A small file that unpacks to gigabytes is refused within its own time
 }
 
 TEST_CASE("An xz file cannot claim more memory than its decoder is to take", "[limits][input]") {
-  // A dictionary of 1.5 GiB for a few bytes: what xz --lzma2=dict=1536MiB writes.
+  // A dictionary of 1.5 GiB for a few bytes, as xz --lzma2=dict=1536MiB writes it.
   lzma_options_lzma options;
   REQUIRE(!lzma_lzma_preset(&options, 0));
   options.dict_size = 4096;
@@ -87,8 +87,8 @@ TEST_CASE("An xz file cannot claim more memory than its decoder is to take", "[l
   REQUIRE(lzma_stream_buffer_encode(filters, LZMA_CHECK_NONE, nullptr, reinterpret_cast<const uint8_t*>("{}"), 2,
                                     reinterpret_cast<uint8_t*>(packed.data()), &size, packed.size()) == LZMA_OK);
   packed.resize(size);
-  // The block header behind the stream's 12 bytes: size, flags, up to two sizes (of a byte here) as the flags say, filter
-  // 0x21, its properties' size 1, the dictionary's.
+  // The block header follows the stream's 12 bytes. It has size, flags, up to two sizes (of a byte here) according to
+  // the flags, filter 0x21, its properties' size 1, and the dictionary's.
   const auto flags = static_cast<unsigned char>(packed[13]);
   const size_t filter = size_t{14} + ((flags & 0x40) != 0 ? 1 : 0) + ((flags & 0x80) != 0 ? 1 : 0);
   REQUIRE(packed[filter] == 0x21);
@@ -122,13 +122,13 @@ TEST_CASE("A file that others may have written is not believed", "[limits][trust
   CHECK(why_not_believed(file) == folder.path().string() + " is writable by all");
   chmod(folder.path().c_str(), 01777);
   CHECK_FALSE(why_not_believed(file));
-  // A link counts as what it leads to.
+  // A link counts as its target.
   const TemporaryFolder mine;
   std::filesystem::create_symlink(file, mine.path() / "link");
   chmod(file.c_str(), 0666);
   CHECK(why_not_believed(mine.path() / "link") == "it is writable by all");
   chmod(file.c_str(), 0644);
-  if (geteuid() != 0) return;  // only root gives files away
+  if (geteuid() != 0) return;  // only root can give files to another user
   REQUIRE(chown(file.c_str(), 65534, 65534) == 0);
   CHECK(why_not_believed(file) == "it belongs to user 65534");
 }

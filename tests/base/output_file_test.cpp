@@ -1,4 +1,4 @@
-// Report files that are whole or not there, and what can lie in their place.
+// Report files that are complete or absent, and other objects in their place.
 #include "base/output_file.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ Names files_in(const fs::path& folder) {
   return names;
 }
 
-// What replacing the file's text throws; "" for nothing.
+// The error of replacing the file's text; "" for none.
 std::string environment_error(const OutputFile& file) {
   try {
     file.replace("text");
@@ -154,7 +154,7 @@ TEST_CASE("Links that somebody else made, or that lie in somebody else's folder,
   REQUIRE(chown(theirs.c_str(), somebody_else, somebody_else) == 0);
   CHECK_THAT(refused(theirs / "r.json"), ContainsSubstring("another user's folder"));
   CHECK(read_text(victim) == "precious");
-  // A file of one's own in it is none of that.
+  // A file of the same user in it is allowed.
   OutputFile(theirs / "mine.json").replace("text");
   CHECK(read_text(theirs / "mine.json") == "text");
 }

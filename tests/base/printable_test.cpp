@@ -1,4 +1,4 @@
-// What others wrote does nothing to a terminal or a CI log.
+// Foreign text cannot control a terminal or a CI log.
 #include "base/printable.hpp"
 
 #include "catch.hpp"
@@ -28,7 +28,7 @@ TEST_CASE("What turns the direction of writing or is invisible is told", "[print
 TEST_CASE("Bytes that are not UTF-8 are told one by one", "[printable]") {
   CHECK(printable("\xff\xc3(\xe2\x82") == "\\xff\\xc3(\\xe2\\x82");
   CHECK(printable("\xed\xa0\x80") == "\\xed\\xa0\\x80");  // a lone surrogate
-  CHECK(printable("\xc0\xaf\xf5") == "\\xc0\\xaf\\xf5");  // longer than needed, beyond Unicode
+  CHECK(printable("\xc0\xaf\xf5") == "\\xc0\\xaf\\xf5");  // overlong, beyond Unicode
 }
 
 TEST_CASE("Lines are no commands of a CI system", "[printable]") {

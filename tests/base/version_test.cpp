@@ -24,7 +24,7 @@ TEST_CASE("A version is read from its text or its number", "[version]") {
 TEST_CASE("A version prints as libraries, wheels and prose have it", "[version]") {
   CHECK(CudnnVersion(91900).text() == "9.19.0");
   CHECK(CudnnVersion(91301).text() == "9.13.1");
-  CHECK(CudnnVersion(8907).text() == "8.9.7");  // before cuDNN 9 the number had three digits behind the major version
+  CHECK(CudnnVersion(8907).text() == "8.9.7");  // before cuDNN 9 the number had three digits after the major version
   CHECK(FrontendVersion(902).text() == "0.9.2");
   CHECK(CudnnVersion(91900).short_text() == "9.19");
   CHECK(CudnnVersion(91301).short_text() == "9.13.1");

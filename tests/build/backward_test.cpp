@@ -1,6 +1,6 @@
 // The backward graphs: operations, tensors and wiring of flash attention in 16 bits and in fp8, of the legacy pattern
-// and of the unified operation, and what cudnn-frontend changes of them. Counts and rules are those of docs/how-it-works.md;
-// what cuDNN says of the graphs is tested elsewhere.
+// and of the unified operation. Also cudnn-frontend's changes to them. Counts and rules are those of
+// docs/how-it-works.md; other tests ask cuDNN about the graphs.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -25,7 +25,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Every extent differs but the heads, whose sums over groups are cases of their own.
+// All extents differ except the heads, for which sums over groups have their own cases.
 AttentionSpec spec_with(const std::string& members) {
   const std::string defaults =
       R"("pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 6, "seqlen_q": 5, "seqlen_kv": 7,
@@ -56,7 +56,7 @@ Words matmuls(const OpGraph& graph) {
   return lines;
 }
 
-// What `sdpa` becomes for this cuDNN and GPU.
+// The form of `sdpa` for this cuDNN and GPU.
 FrontendChoice choice(const std::string& members, CudnnVersion version, int sm = 90) {
   AttentionSpec spec = spec_with(members);
   spec.pattern = Pattern::sdpa;
@@ -226,7 +226,7 @@ TEST_CASE("Backward operations come in cudnn-frontend's order", "[backward]") {
 }
 
 TEST_CASE("Gradients of score modifiers are made of these operations", "[backward]") {
-  // What stands between the product with P and the one with the scale.
+  // The operations between the product with P and the one with the scale.
   const std::pair<const char*, Words> cases[] = {
       {"relu", {"relu_bwd"}},
       {"tanh", {"tanh_bwd"}},
@@ -248,7 +248,7 @@ TEST_CASE("Gradients of score modifiers are made of these operations", "[backwar
   for (const auto& [kind, words] : cases) {
     INFO(kind);
     const Words all = operations(graph_of(R"("score_mod": ")" + std::string(kind) + "\""));
-    // Behind them: the scale, and six operations for dK and dQ.
+    // After them: the scale, and six operations for dK and dQ.
     const auto end = all.end() - 6;
     CHECK(Words(end - static_cast<std::ptrdiff_t>(words.size()), end) == words);
     CHECK(Words(end - static_cast<std::ptrdiff_t>(words.size()) - 2, end - static_cast<std::ptrdiff_t>(words.size())) ==
@@ -257,7 +257,7 @@ TEST_CASE("Gradients of score modifiers are made of these operations", "[backwar
         operations(graph_of(R"("score_mod": {"kind": ")" + std::string(kind) + R"(", "grad": false})"));
     CHECK(without.size() + words.size() == all.size());
   }
-  // The scalars that they read, in the order of the operations.
+  // The scalars of the operations, in their order.
   auto scalars = [](const char* kind) {
     const OpGraph graph = graph_of(R"("scale": "none", "score_mod": ")" + std::string(kind) + "\"");
     std::vector<double> values;
@@ -270,7 +270,7 @@ TEST_CASE("Gradients of score modifiers are made of these operations", "[backwar
   CHECK(scalars("sqrt") == std::vector<double>{2});       // 1 / (2 sqrt(x))
   CHECK(scalars("max") == std::vector<double>{0, 0, 0});
   CHECK(scalars("abs") == std::vector<double>{0});
-  // A mask hides scores below everything, and their gradients by zero.
+  // A mask lowers scores below all others, and sets their gradients to zero.
   const OpGraph masked = graph_of(R"("score_mod": "mask_i32")");
   CHECK(named_tensor(masked, "fill", 0).value == -std::numeric_limits<double>::infinity());
   CHECK(named_tensor(masked, "fill", 1).value == 0.0);
@@ -318,7 +318,7 @@ TEST_CASE("Tensors of backward graphs have cuDNN's shapes, strides and types", "
       {"", "dQ", "f16 2x6x5x16 480,16,96,1"},
       {"", "dK", "f16 2x6x7x16 672,16,96,1"},
       {"", "dV", "f16 2x6x7x8 336,8,48,1"},
-      // Memory that the caller lends: not virtual.
+      // Memory that the caller provides: not virtual.
       {"", "softmax_sum", "f32 2x6x5x1 30,5,1,1"},
       {"", "dQ sum", "f32 2x6x5x16 480,80,16,1"},
       {"", "K", "f32 2x6x7x16 672,16,96,1 virtual"},
@@ -349,7 +349,7 @@ TEST_CASE("Tensors of backward graphs have cuDNN's shapes, strides and types", "
       {thd_totals, "dQ sum", "f32 2x6x5x16 480,16,96,1 at offsets of Q"},
       {R"("layout": "thd", "mask": "padding", "max_total_seqlen_q": 9, "ragged_stats": false)", "softmax_sum",
        "f32 2x6x5x1 30,5,1,1"},
-      // All heads of a token in memory, at the offsets of the fewer heads, whose multiplier is implied.
+      // All heads of a token in memory, at the offsets of the fewer heads, with an implied multiplier.
       {thd_gqa, "dV", "f16 2x3x7x8 168,8,24,1 at offsets of V"},
       {thd_gqa, "all heads", "f16 2x6x7x8 336,8,48,1 at offsets of V"},
       {R"("layout": "thd", "mask": "padding", "heads_kv": 3)", "all heads", "f16 2x6x7x8 336,56,8,1 virtual"},
@@ -405,9 +405,9 @@ TEST_CASE("The sums over heads are two: one for dV, one for dK", "[backward]") {
 }
 
 TEST_CASE("MXFP8 backward has both quantisations of Q, K and dO", "[backward]") {
-  // b 2, h 6/3, s 200/300, d 160/136. Along d, blocks of 32 padded to 4 and rows to 128; along s the other way round.
-  // cudnn-frontend's node/sdpa_fp8_bwd.h gives the scales of Q and K along s strides of their own:
-  // {h n 128, n 128, b h n 128, 1} with n = ceil(s / 128) 4.
+  // b 2, h 6/3, s 200/300, d 160/136. Along d, blocks of 32 are padded to 4 and rows to 128; along s the other way
+  // round. In cudnn-frontend's node/sdpa_fp8_bwd.h, the scales of Q and K along s have separate strides:
+  //   {h n 128, n 128, b h n 128, 1} with n = ceil(s / 128) 4
   const OpGraph graph = graph_of(
       R"("dtype": "fp8_e4m3", "do_dtype": "fp8_e5m2", "o_dtype": "bf16", "fp8": "mxfp8", "heads_kv": 3,
          "seqlen_q": 200, "seqlen_kv": 300, "head_dim_qk": 160, "head_dim_v": 136)",
@@ -498,7 +498,7 @@ TEST_CASE("Dropout stands on P, on dP and in the row sums", "[backward]") {
     CHECK(operation<Pointwise>(graph, index).b == named_tensor(graph, name).uid);
   }
   CHECK(operation<Pointwise>(graph, 3).y == named_tensor(graph, "softmax_sum").uid);
-  // What dP is multiplied with is P before dropout.
+  // dP is multiplied by P before dropout.
   CHECK(operation<Pointwise>(graph, 15).b == operation<Pointwise>(graph, 7).y);
 }
 
@@ -641,9 +641,9 @@ TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 where seqlen_kv is 
     spec.pattern = Pattern::sdpa;
     CHECK(has_tensor(build::build_graph(spec, {version, 90}).graph, "seq_len_kv") == adds_padding);
   }
-  // A mask that pads already is left alone, and says nothing.
+  // A mask that already pads is not changed, without a note.
   CHECK(choice(R"("mask": "padding")", 91500).choice.find("adds") == std::string::npos);
-  // A pattern that was asked for is never changed.
+  // A requested pattern is never changed.
   CHECK_FALSE(has_tensor(graph_of("", 91500), "seq_len_kv"));
 }
 
@@ -684,7 +684,7 @@ TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of B
     const char* members;
     CudnnVersion version;
     int sm;
-    int64_t engine;  // 0: heuristics are asked
+    int64_t engine;  // 0: the heuristics decide
     const char* knobs;
   };
   const char* const older = "KERNEL_CFG=31 STAGES=2 ";
@@ -705,7 +705,7 @@ TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of B
       {R"("dtype": "fp8_e4m3", "head_dim_qk": 192, "head_dim_v": 128)", 91900, 100, 5, older},
       {R"("dtype": "fp8_e4m3", "head_dim_qk": 192, "head_dim_v": 192)", 91900, 100, 0, ""},
       {R"("dtype": "fp8_e4m3", "head_dim": 128, "fp8": "mxfp8", "o_dtype": "bf16")", 92100, 100, 5, older},
-      // No engine of cuDNN has it (sdpa_fp8_bwd.h of 1.32, is_d256_mxfp8_on_blackwell), so none is named.
+      // No engine of cuDNN supports it (sdpa_fp8_bwd.h of 1.32, is_d256_mxfp8_on_blackwell), so none is named.
       {R"("dtype": "fp8_e4m3", "head_dim": 256, "fp8": "mxfp8", "o_dtype": "bf16")", 92100, 100, 0, ""}};
   for (const auto& [members, version, sm, engine, knobs] : cases) {
     INFO(members << " " << version << " sm " << sm);

@@ -1,5 +1,5 @@
-// The graphs that builders make: operations, tensors and wiring, and which pattern `sdpa` becomes. Counts and rules
-// are those of docs/how-it-works.md; what cuDNN says of the graphs is tested elsewhere.
+// The graphs of the builders: operations, tensors and wiring, and the pattern that `sdpa` becomes. Counts and rules are
+// those of docs/how-it-works.md; other tests ask cuDNN about the graphs.
 #include "build/build.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// Every extent differs, so that a mixed-up one shows.
+// All extents differ, so that swapped ones show.
 AttentionSpec spec_of(Pattern pattern = Pattern::sdpa_composite) {
   AttentionSpec spec;
   spec.pattern = pattern;
@@ -51,7 +51,7 @@ Mask window(Mask mask, std::optional<int64_t> left, std::optional<int64_t> right
   return mask;
 }
 
-// The same problem with these members of a config, composite unless they say otherwise.
+// The same problem with these members of a config, composite by default.
 AttentionSpec spec_with(const std::string& members) {
   const std::string defaults =
       R"("pattern": "sdpa_composite", "batch": 2, "heads_q": 6, "heads_kv": 3, "seqlen_q": 5, "seqlen_kv": 7,
@@ -85,7 +85,7 @@ Words names_of_operations(const std::vector<Operation>& operations) {
   return names;
 }
 
-// Values of the by-value scalars that operations of this mode read.
+// The values of by-value scalars that operations of this mode read.
 std::vector<double> scalars_read_by(const OpGraph& graph, const std::string& name) {
   std::vector<double> values;
   for (const auto& op : graph.operations)
@@ -95,7 +95,7 @@ std::vector<double> scalars_read_by(const OpGraph& graph, const std::string& nam
   return values;
 }
 
-// Graphs that differ in something that the rules for tensors might not survive.
+// Graphs with features that might break the rules for tensors.
 std::vector<std::string> every_feature() {
   std::vector<std::string> all;
   for (const char* members :
@@ -130,7 +130,7 @@ std::vector<std::string> every_feature() {
   const std::vector<std::string> forward = all;
   for (const std::string& members : forward) {
     if (members.find("paged") == std::string::npos) all.push_back(R"("pass": "bprop", )" + members);
-    // Neither fp8 nor a dropout mask of the caller's nor a constant seed is for the unified operation.
+    // The unified operation supports neither fp8 nor a dropout mask from the caller nor a constant seed.
     const bool unified = members.find("fp8") == std::string::npos && members.find("mask\"}") == std::string::npos &&
                          members.find("constant") == std::string::npos;
     if (unified) all.push_back(R"("pattern": "sdpa_unified", )" + members);
@@ -148,7 +148,7 @@ std::vector<std::string> every_feature() {
   return all;
 }
 
-// Tensors that have memory and that the graph writes.
+// Tensors in memory that the graph writes.
 bool is_result(const std::string& name) {
   for (const char* word : {"O", "Stats", "row_max", "row_sum", "Max", "Sum_exp", "dQ", "dK", "dV", "dSink", "dBias",
                            "dQ sum", "softmax_sum", "all heads", "S output", "P", "dS", "dropout mask"})
@@ -245,7 +245,7 @@ TEST_CASE("Every graph obeys cuDNN's rules for tensors", "[builders]") {
         if (t.is_virtual && t.name != "softmax in") CHECK(writers[t.uid] == 1);
         if (!t.is_virtual) CHECK(writers[t.uid] <= (is_result(t.name) ? 1 : 0));
         CHECK_FALSE((t.is_virtual && t.by_value));
-        // What is given or read from outside has a role: lib/run decides by it what to fill in.
+        // Every external tensor has a role: lib/run fills it accordingly.
         if (!t.is_virtual && !t.by_value) CHECK(t.role != Role::none);
         CHECK(t.by_value == t.value.has_value());
         if (t.by_value) CHECK(t.dims == Dims{1, 1, 1, 1});
@@ -277,7 +277,7 @@ TEST_CASE("Every operation reads what an earlier one wrote", "[builders]") {
             if (port.is_output) CHECK(written.insert(port.uid).second);
         }
       };
-      // The unified operation hands its scores to the sub-graph and takes them back from it.
+      // The unified operation passes its scores to the sub-graph, which returns them.
       walk(graph.operations);
       walk(graph.score_operations);
       for (const auto& op : graph.operations)
@@ -526,7 +526,7 @@ TEST_CASE("A diagonal operation has a bound or the lengths, as cudnn-frontend gi
     PointwiseMode comparison;
     const char *ports, *bound;
   };
-  // In "bound": name and description of the by-value scalars among the ports, but for the fill value.
+  // In "bound": name and description of the by-value scalars among the ports, except the fill value.
   const Case cases[] = {
       {R"("causal")", 2, PointwiseMode::CMP_GE, "x fill y!", ""},
       {R"({"window_right": 2})", 2, PointwiseMode::CMP_GE, "x fill shift_right_bound y!",
@@ -608,14 +608,14 @@ TEST_CASE("The unified operation has a port for each feature", "[builders][featu
     CHECK(names_of_operations(graph.score_operations) == score_operations);
     const auto& op = operation<SdpaForward>(graph, 0);
     if (score_operations.empty()) continue;
-    // From the scores that the operation hands out to those that it takes back.
+    // From the scores that the operation passes out to those that it takes back.
     CHECK(ports(graph.score_operations.front()).front().uid == *op.score_input);
     CHECK(ports(graph.score_operations.back()).back().uid == *op.score_output);
     CHECK(tensor(graph, *op.score_input).dims == Dims{2, 6, 5, 7});
     CHECK(tensor(graph, *op.score_output).is_virtual);
   }
   CHECK(operation<SdpaForward>(graph_of(R"("pattern": "sdpa_unified", "dropout": 0.25)"), 0).dropout_probability ==
-        0.25);  // here of being dropped
+        0.25);  // the probability of being dropped
 }
 
 TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builders][features]") {
@@ -679,7 +679,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {R"("score_mod": "mask_i8")", "mask", "i8 2x1x5x7 35,35,7,1"},
       {R"("score_mod": "document")", "documents of Q", "i32 1x1x5x1 5,5,1,1"},
       {R"("score_mod": "document")", "documents of K", "i32 1x1x1x7 7,7,7,1"},
-      // one bit a tile of 128x128: 3 rows of 11 tiles are 3 times 2 bytes
+      // one bit per tile of 128x128: 3 rows of 11 tiles are 3 times 2 bytes
       {R"("pattern": "sdpa_unified", "block_mask": true)", "block mask", "u8 2x6x1x1 6,1,1,1"},
       {R"("pattern": "sdpa_unified", "block_mask": true, "seqlen_q": 300, "seqlen_kv": 1300)", "block mask",
        "u8 2x6x3x2 36,6,2,1"},
@@ -702,7 +702,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {R"("dropout": {"probability": 0.5, "seed": "i32"})", "offset", "i32 1x1x1x1 1,1,1,1"},
       {R"("pattern": "sdpa_unified", "dropout": {"probability": 0.5, "dump": true})", "dropout mask",
        "f32 2x6x5x7 210,35,7,1"},
-      // P ends in the io type, behind whatever comes last
+      // P ends in the io type, after any last operation
       {"", "P", "f16 2x6x5x7 210,35,7,1 virtual"},
       {R"("dropout": 0.5)", "P", "f32 2x6x5x7 210,35,7,1 virtual"},
       {R"("dtype": "fp8_e4m3")", "P", "f32 2x6x5x7 210,35,7,1 virtual"},
@@ -724,7 +724,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {R"("pattern": "mha", "pass": "fprop_train")", "P", "f16 2x6x5x7 210,35,7,1 F16x16"},
       {R"("pattern": "mha", "dropout": 0.5)", "P", "f32 2x6x5x7 210,35,7,1 virtual F16x16"},
       {R"("pattern": "mha", "dropout": 0.5)", "S output", "f16 2x6x5x7 210,35,7,1 F16x16"},
-      // By value, whoever gives the mask: cuDNN takes a tensor for a mask.
+      // By value for any origin of the mask: cuDNN would take a tensor for a mask.
       {R"("pattern": "mha", "dropout": 0.5)", "dropout scale", "f16 1x1x1x1 1,1,1,1 = 2"},
       {R"("pattern": "mha", "dropout": {"probability": 0.5, "form": "mask"})", "dropout scale",
        "f16 1x1x1x1 1,1,1,1 = 2"},
@@ -741,8 +741,8 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
 }
 
 TEST_CASE("MXFP8 scales are padded to tiles of 128x4 and stand as what they scale", "[builders][features]") {
-  // b 2, h 6/3, s 200/300, d 160/136. Blocks of 32 along d: 5 of Q and K, padded to 8; along s: 10 of V, padded to 12;
-  // the other axis to a multiple of 128. cudnn-frontend's samples/cpp/sdpa/mxfp8_fwd.cpp.
+  // b 2, h 6/3, s 200/300, d 160/136. Blocks of 32 along d: 5 for Q and K, padded to 8. Along s: 10 for V, padded to
+  // 12. The other axis is padded to a multiple of 128. Source: cudnn-frontend's samples/cpp/sdpa/mxfp8_fwd.cpp.
   const OpGraph graph = graph_of(
       R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8", "seqlen_q": 200, "seqlen_kv": 300,
          "head_dim_qk": 160, "head_dim_v": 136)",
@@ -786,7 +786,7 @@ TEST_CASE("Dropout keeps with 1 - p, and the scale is behind a drawn mask and be
   CHECK(ports_text(constant.operations.at(9)) == "y!");
   const OpGraph legacy = graph_of(R"("pattern": "mha", "dropout": 0.75)");
   CHECK(operation<Rng>(legacy, 7).constant_seed.value_or(0) != 0);
-  // Mask, S in memory, and only then the scale, in the io type.
+  // Mask, S in memory, and then the scale, in the io type.
   CHECK(operation<Pointwise>(legacy, 8).y == named_tensor(legacy, "S output").uid);
   const Tensor& scale = tensor(legacy, *operation<Pointwise>(legacy, 9).b);
   CHECK(scale.value == 4.0);
@@ -817,7 +817,7 @@ TEST_CASE("The fp8 scales stand where cudnn-frontend puts them", "[builders][fea
   CHECK(operation<Reduction>(graph, 11).x == named_tensor(graph, "P").uid);
   CHECK(operation<Reduction>(graph, 11).y == named_tensor(graph, "amax S").uid);
   CHECK(tensor(graph, *operation<Pointwise>(graph, 12).y).data_type == DataType::fp8_e4m3);
-  // The largest value of O is taken before the scale.
+  // The absolute maximum of O is taken before the scale.
   CHECK(operation<Reduction>(graph, 17).x == *operation<Pointwise>(graph, 15).y);
   CHECK(operation<Pointwise>(graph, 16).y == named_tensor(graph, "O").uid);
 }
@@ -976,7 +976,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
       {R"("dropout": {"probability": 0.5, "form": "mask"})", 92300, 0, mask_given},
       {R"("dtype": "fp8_e4m3")", 92300, 0, "the unified SDPA operation takes fp8 only from cuDNN 9.25"},
       {R"("dtype": "f32")", 91301, 0, "the unified form of cudnn-frontend 1.32 has no f32"},
-      // An older one asks no type but fp8: what cuDNN makes of it is cuDNN's to say.
+      // An older one restricts no type except fp8: cuDNN decides about the others.
       {R"("dtype": "f32", "frontend": "1.23")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
       {R"("dtype": "fp8_e4m3", "frontend": "1.23")", 92800, 0, "the unified form of cudnn-frontend 1.23 has no fp8"},
       {R"("o_dtype": "f32")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"}};

@@ -35,7 +35,8 @@ TEST_CASE("an audit finds a limit that cuDNN does not have, with the rule's plac
   CHECK(contains(row["source"], "check_cudnn_tensor_shapes"));
   CHECK(row["cells"] == 2);
   CHECK(contains(row["taken_values"].dump(), "head_dim_qk 192 to 256 forward on rtx4090"));
-  // The rule is one number, and could be another one; since when is asked of the other versions, where there are some.
+  // The rule is one number, and another number is proposed. The first version comes from the other installed versions,
+  // if there are any.
   REQUIRE(row["proposed_rule"].size() == 1);
   CHECK(row["proposed_rule"][0]["keys"] == Json{"head_dim_qk", "head_dim_v"});
   CHECK(row["proposed_rule"][0]["now"] == "above 128");
@@ -43,7 +44,7 @@ TEST_CASE("an audit finds a limit that cuDNN does not have, with the rule's plac
   CHECK(row["proposed_rule"][0]["end_found"] == false);
   CHECK(row["proposed_rule"][0]["targets"] == Json{"rtx4090"});
   CHECK((row["since"] == "" || contains(row["since"], "from cuDNN 9.")));
-  // The smallest is 192, its first choice was compiled, and its command says the same again.
+  // The smallest is 192, its first choice was compiled, and its command gives the same answer.
   CHECK(row["smallest"]["config"]["head_dim_qk"] == 192);
   CHECK(row["smallest"]["compiled"] == true);
   const std::string command = row["smallest"]["reproduce"];
@@ -80,7 +81,7 @@ TEST_CASE("a rule's other number ends where cuDNN refuses, and is none where cuD
       text_of(proposals[0]) ==
       "head_dim_qk and head_dim_v above 256 instead of above 128, forward on rtx4090; cuDNN refuses what was asked beyond it");
   CHECK(values.taken().front() == "head_dim_qk 192 to 256 forward on rtx4090");
-  // A feature that cuDNN does not have says nothing of the number.
+  // A feature that cuDNN lacks proves nothing about the number.
   auto no_fp8 = at(200);
   no_fp8.root_cause.emplace().category = answer::Category::data_type;
   values.add(*rule, no_fp8, false);
@@ -110,7 +111,7 @@ TEST_CASE("an audit that finds nothing says over how much, and ends with 0", "[a
   const auto broken = run_attnprobe("audit " + config + " --framework torch --target h100 --no-cache",
                                     {{"ATTNPROBE_NULL_DRIVER", "/nowhere"}});
   CHECK(broken.exit_code == 3);
-  CHECK(broken.out.empty());  // what lacks is said before anything is asked
+  CHECK(broken.out.empty());  // the missing input is reported before cuDNN is asked
   CHECK(contains(broken.err, "the null driver (libattnprobe_null_driver.so), which simulated GPUs need, is missing"));
   const auto unknown = run_attnprobe("audit " + config + " --framework pytroch");
   CHECK(unknown.exit_code == 2);

@@ -1,4 +1,4 @@
-// Answers for a cuDNN that cannot be asked: one before 9.8, or one that is not here.
+// Answers for a cuDNN that cannot be asked: before 9.8, or not installed.
 #include "campaign/by_rule.hpp"
 
 #include "catch.hpp"
@@ -116,7 +116,7 @@ TEST_CASE("a cuDNN from 9.8 on that is not here is answered by rule, and the ver
   CHECK_THAT(yes.out, ContainsSubstring("By rule: cuDNN 9.17.9 is not here; `attnprobe cudnn fetch 9.17.9` gets it."));
   CHECK(run_attnprobe(question + " --quick --format json").json()["results"][0]["by_rule"] == true);
 
-  // Needs 9.18.1, which the tests' own cuDNN is above.
+  // Needs 9.18.1; the tests' own cuDNN is newer.
   const Run no = run_attnprobe(
       "--pass bprop --heads 8 --seqlen 512 --head-dim 64 --layout thd --mask padding --ragged-stats false "
       "--target a100 --cudnn 9.17.9");

@@ -1,4 +1,4 @@
-// Machines that lack something: never "unsupported", always by name, exit code 3.
+// Machines that lack something: never "unsupported", always with its name, exit code 3.
 #include <fstream>
 
 #include "campaign/library_files.hpp"
@@ -22,20 +22,20 @@ std::vector<cudnn::LoadedFile> files_in_use() {
   return worker::Client(any, worker::Client::Seconds(60)).open(cudnn_path(), any).files;
 }
 
-// A folder with links to every file of the real cuDNN, NVRTC and cuBLASLt, to break one of them in.
+// A folder with links to every file of the real cuDNN, NVRTC and cuBLASLt, to break one of them.
 class CudnnCopy {
  public:
   CudnnCopy() {
     for (const auto& entry : fs::directory_iterator(fs::path(cudnn_path()).parent_path())) {
       const std::string name = entry.path().filename();
       if (name.rfind("libcudnn", 0) != 0 || name.find(".so.9") == std::string::npos) continue;
-      // libcudnn.so.9 itself as a copy: through a link the loader would go on to the real folder.
+      // libcudnn.so.9 itself is a copy: the loader would follow a link to the real folder.
       if (name == "libcudnn.so.9")
         fs::copy_file(entry.path(), folder_.path() / name);
       else
         fs::create_symlink(fs::canonical(entry.path()), folder_.path() / name);
     }
-    // NVRTC and cuBLASLt too, wherever this machine has them: a pip cuDNN finds them from its own folder only.
+    // Also NVRTC and cuBLASLt, from wherever this machine has them: a pip cuDNN searches only its own folder.
     for (const auto& loaded : files_in_use())
       if (loaded.name.rfind("libcudnn", 0) != 0) fs::create_symlink(loaded.path, folder_.path() / loaded.name);
   }
@@ -51,7 +51,7 @@ void write(const fs::path& path, const std::string& text) {
   std::ofstream(path) << text;
 }
 
-// A broken environment must be an error that names the file, with exit code 3 and no verdict about the graph.
+// A broken environment must give an error that names the file, with exit code 3 and no verdict about the graph.
 void check_environment(const Run& run, const std::string& named) {
   CHECK(run.exit_code == 3);
   const Json result = run.json()["results"][0];
@@ -131,7 +131,7 @@ TEST_CASE("a file named libcudnn.so.9 that is another library", "[environment]")
 }
 
 TEST_CASE("NVRTC missing is told, not a verdict", "[environment]") {
-  // Beside cuDNN is the first place that is looked at, and a broken file there is not passed over.
+  // The first place searched is next to cuDNN, and a broken file there is not skipped.
   const CudnnCopy copy;
   const int64_t major =
       probe_one(R"({"heads": 1, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version >= 91200 ? 13 : 12;

@@ -1,5 +1,5 @@
-// Every feature has a config under configs/features; here each is asked on six simulated GPUs: engines of the GPU's own
-// architecture where cuDNN supports it, cuDNN's reason where not.
+// Every feature has a config under configs/features. Each is asked on six simulated GPUs. A supported one must use
+// engines of the GPU's own architecture; a refused one must have cuDNN's reason.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -23,8 +23,9 @@ namespace {
 
 const std::string targets = "a100,l40s,h200,b200,rtx5090,t4";
 
-// Engines of cuDNN 9.19 whose check can pass, by architecture (docs/how-it-works.md, "Engines"): 0 legacy, 1 to 4 flash forward, 5 to 7
-// backward, 8 to 11 the unified operation. 4 and 11 let other architectures through for two knob values.
+// Engines of cuDNN 9.19 for which the check can pass, by architecture (docs/how-it-works.md, "Engines"). Engine 0 is
+// legacy, 1 to 4 flash forward, 5 to 7 backward, 8 to 11 the unified operation. 4 and 11 accept other architectures for
+// two knob values.
 const std::map<std::string, std::set<int64_t>>& engines_of() {
   static const std::map<std::string, std::set<int64_t>> engines{{"a100", {0, 1, 7, 8}},
                                                                 {"l40s", {1, 7, 8}},
@@ -224,7 +225,7 @@ TEST_CASE("the documented limits of legacy attention are said whatever cuDNN ans
   using Ids = std::vector<std::string>;
   CHECK(warnings("{" + mha + R"(, "seqlen": 512, "head_dim": 80})") == Ids{"legacy_head_dim"});
   CHECK(warnings("{" + mha + R"(, "seqlen": 1024, "head_dim": 64})") == Ids{"legacy_length"});
-  // cuDNN 9.19's check lets this one pass.
+  // cuDNN 9.19's check passes this one.
   CHECK(warnings("{" + mha + R"(, "seqlen": 100, "head_dim": 64, "pass": "fprop_train"})") ==
         Ids{"legacy_training_length"});
   CHECK(warnings("{" + mha + R"(, "seqlen": 100, "head_dim": 64})").empty());

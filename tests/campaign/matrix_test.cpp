@@ -1,4 +1,4 @@
-// attnprobe matrix, merge, cache: axes, cells on disk, shards, what was asked before, the reports.
+// attnprobe matrix, merge, cache: axes, cells on disk, shards, earlier answers, the reports.
 #include "campaign/matrix.hpp"
 #include "attention/matrix_document.hpp"
 
@@ -33,7 +33,7 @@ TEST_CASE("a matrix asks every config on every target and says what it found in 
   INFO(run.err);
   CHECK(run.exit_code == 0);
   CHECK_THAT(run.out, ContainsSubstring("6 cells: 2 yes, 4 no; all as expected"));
-  // Each cell's verdict and reason are those of the same question by itself.
+  // Each cell has the verdict and reason of the same question asked separately.
   const Json report = Json::parse(folder.text("out/report.json"));
   REQUIRE(report["results"].size() == 6);
   CHECK(report["matrix"]["configs"] == Json{"plain", "causal", "odd, \"head\""});
@@ -55,7 +55,7 @@ TEST_CASE("a matrix asks every config on every target and says what it found in 
 }
 
 TEST_CASE("the reports of a matrix are what they claim: JUnit is XML, the report validates", "[matrix]") {
-  // Wrong expectations make failures, with cuDNN's words in them.
+  // Wrong expectations make failures that quote cuDNN.
   const MatrixFolder folder(
       R"({"targets": ["t4"], "configs": [{"name": "a <b> & \"c\"", "heads": 8, "seqlen": 256, "head_dim": 64}]})");
   const Run run = folder.run("out");
@@ -80,7 +80,7 @@ TEST_CASE("a killed matrix goes on where it was, to the same bytes", "[matrix]")
   const MatrixFolder folder;
   REQUIRE(folder.run("whole").exit_code == 0);
   REQUIRE(folder.run("killed").exit_code == 0);
-  // What a kill leaves: the header, some lines in any order, and part of one.
+  // The state after a kill: the header, some lines in any order, and part of one.
   std::istringstream cells(folder.text("whole/cells.jsonl"));
   std::vector<std::string> lines;
   for (std::string line; std::getline(cells, line);) lines.push_back(line);
@@ -92,7 +92,7 @@ TEST_CASE("a killed matrix goes on where it was, to the same bytes", "[matrix]")
   CHECK(run.exit_code == 0);
   CHECK_THAT(run.err, ContainsSubstring("2 of 6 cells were there already"));
   folder.check_equal("whole", "killed");
-  // Another matrix is not gone on with.
+  // A different matrix cannot be resumed.
   const Run other = folder.run("killed", "--resume --no-cache --mode A");
   CHECK(other.exit_code == 2);
   CHECK_THAT(other.err, ContainsSubstring("cells.jsonl: --resume: it was begun as another matrix"));
@@ -133,7 +133,7 @@ TEST_CASE("reports of attnprobe merge as well", "[matrix]") {
                               target, folder.path(std::string(target) + ".json")));
   const Run run = run_attnprobe(fmt::format("merge {} {} --out {} --title both", folder.path("h200.json"),
                                             folder.path("t4.json"), folder.path("both")));
-  CHECK(run.exit_code == 1);  // nobody said that a T4 has no attention
+  CHECK(run.exit_code == 1);  // the config does not expect that a T4 has no attention
   CHECK_THAT(run.out, ContainsSubstring("2 cells: 1 yes, 1 no\n"));
   CHECK_THAT(folder.text("both/index.html"), ContainsSubstring("\"title\":\"both\""));
 }
@@ -145,14 +145,14 @@ TEST_CASE("what was asked before is not asked again, and is the same", "[matrix]
   const auto statistics = [&] { return run_attnprobe(fmt::format("cache stats --format json {}", cache)).json(); };
   CHECK(statistics()["answers"] == 6);
   CHECK(statistics()["libraries"] == 1);
-  // A worker that would die of it is never started.
+  // A worker that would crash on it is never started.
   const Run again =
       run_attnprobe(fmt::format("matrix {} --out {} {}", folder.path("matrix.json"), folder.path("second"), cache),
                     {{"ATTNPROBE_PROGRAM", "/bin/false"}});
   INFO(again.err);
   CHECK(again.exit_code == 0);
   folder.check_equal("first", "second");
-  // Other options are other questions.
+  // Other options make other questions.
   REQUIRE(folder.run("third", cache + " --mode A").exit_code == 0);
   CHECK(statistics()["answers"] == 12);
   CHECK_THAT(run_attnprobe("cache clear " + cache).out, ContainsSubstring("0 answers of 0 cuDNN libraries"));
@@ -219,7 +219,7 @@ TEST_CASE("a crash in a matrix costs its cell", "[matrix]") {
   for (const auto& result : report["results"]) {
     CHECK(result["verdict"] == "crashed");
     CHECK(result["crash"]["stage"] == "mode B");
-    CHECK(result["modes"][0]["mode"] == "A");  // what came before it is kept
+    CHECK(result["modes"][0]["mode"] == "A");  // earlier findings are kept
   }
 }
 
@@ -347,7 +347,8 @@ TEST_CASE("a matrix file is read as strictly as a config file, compressed or not
   CHECK_THAT(refusal(R"({"targets": ["h200"], "config_files": ["l40s"]})"),
              StartsWith(": /config_files/0: \"l40s\" means ") && EndsWith("/l40s, which is not there"));
   CHECK_THAT(refusal(R"({"targets": ["h200"], "config_files": ""})"), EndsWith(", which is a folder"));
-  // Documents that name each other: a chain that is too long, and ten of ten of ten of ten, which are too many.
+  // Documents that name each other: a chain that is too long, and ten that each name ten, four levels deep, which are
+  // too many.
   const TemporaryFolder many;
   for (int i = 0; i < 40; ++i)
     many.file(fmt::format("chain{}.json", i), fmt::format(R"({{"config_files": "chain{}.json"}})", i + 1));

@@ -25,7 +25,7 @@ TEST_CASE("two targets of one id that differ are refused with both their places"
             " an \"id\" of its own");
   CHECK(contains(usage_error([&] { targets(mine + ",t4,all"); }), mine + " and attnprobe's own; give " + mine));
   CHECK(contains(usage_error([&] { targets(same + "," + mine); }), same + " and " + mine));
-  // One that is named twice is asked once.
+  // A target that is named twice is asked once.
   CHECK(targets("h200,t4,h200," + same).size() == 2);
   CHECK(targets("all,representative").size() == gpu::catalogue().size());
 }

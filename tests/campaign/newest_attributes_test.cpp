@@ -1,5 +1,6 @@
-// What cuDNN got after 9.21: each attribute has a graph that the newest cuDNN takes on a simulated GPU and an older one
-// refuses, with the reason. Where this machine has no such cuDNN (attnprobe cudnn fetch), the test says so.
+// Attributes that cuDNN gained after 9.21. For each there is a graph that the newest cuDNN supports on a simulated GPU,
+// and that an older one refuses with the expected reason. If this machine has no such cuDNN (attnprobe cudnn fetch),
+// the test says so.
 #include <algorithm>
 
 #include "attention/config.hpp"
@@ -30,13 +31,13 @@ Answer ask(const std::string& config, const char* target, const std::string& lib
 }
 
 struct Newer {
-  const char* attribute;  // what cuDNN calls it
+  const char* attribute;  // cuDNN's name
   const char* config;
   const char* target;
-  CudnnVersion from;                  // the first that takes it
-  const char* refusal;                // what older ones say, in their reason or about the call that failed
-  const char* requirement;            // the version rule beside it
-  CudnnVersion refused_so_from = {};  // still older ones lack more, and say this:
+  CudnnVersion from;                  // the first version that supports it
+  const char* refusal;                // the refusal of older versions, from their reason or from the failing call
+  const char* requirement;            // the corresponding version rule
+  CudnnVersion refused_so_from = {};  // still older versions lack more, and say this:
   const char* refusal_before = "";
 };
 

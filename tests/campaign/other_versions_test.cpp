@@ -1,4 +1,4 @@
-// Where this cuDNN refuses, the others of this machine are asked.
+// If this cuDNN refuses, the machine's other cuDNNs are asked.
 #include "campaign/other_versions.hpp"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
     campaign::ask_other_versions(asked, options, {});
     return asked.results.at(0);
   };
-  // What no cuDNN takes gets no such advice, however many are here.
+  // A graph that no cuDNN supports gets no such advice, however many are installed.
   const auto never = ask(R"({"pattern": "mha", "heads": 8, "seqlen": 4096, "head_dim": 64})");
   REQUIRE(never.root_cause);
   for (const auto& advice : never.root_cause->advice) CHECK_FALSE(contains(advice, "which is here"));
@@ -46,7 +46,7 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
       std::find_if(advice.begin(), advice.end(), [](const auto& text) { return contains(text, "which is here"); });
   REQUIRE(named != advice.end());
   CHECK_THAT(*named, ContainsSubstring("supported on b200") && ContainsSubstring("--target b200 --cudnn 9."));
-  // The version that takes it, and the one before it that refuses, were both asked.
+  // The version that supports it, and the one before that refuses it, were both asked.
   REQUIRE(result.from);
   CHECK(result.from->asked);
   CHECK(result.from->version >= CudnnVersion{9, 21, 0});
@@ -57,7 +57,7 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   REQUIRE(taken.from);
   CHECK_FALSE(taken.from->asked);
   CHECK(taken.from->version == CudnnVersion{9, 7, 0});
-  // Nothing older was asked where the tests' own cuDNN is the oldest here.
+  // No older version was asked if the tests' own cuDNN is the oldest here.
   CHECK(taken.from->asked_back_to == (*here.begin() < own ? *here.begin() : CudnnVersion{}));
 }
 
@@ -71,12 +71,12 @@ TEST_CASE("a framework's release is asked of the cuDNN that it brings, where it 
   const auto asked = [](const std::vector<std::string>& frameworks) {
     return campaign::library_path("", rules::choose_gates(frameworks, "--framework")).string();
   };
-  CHECK(asked({"torch==2.15"}) == library.string());  // 9.26.0, of which another patch is here
+  CHECK(asked({"torch==2.15"}) == library.string());  // 9.26.0; another patch of it is installed
   CHECK(asked({"torch==2.15", "torch-varlen==2.15"}) == library.string());
   CHECK(asked({}) == usual);
   CHECK(asked({"torch==2.15,torch==2.14"}) == usual);  // 9.26 and 9.24
   CHECK(asked({"jax==0.11.2"}) == usual);              // pins a range
-  CHECK(asked({"torch==2.5.1"}) == usual);             // 9.1 answers for GPUs of this machine only
+  CHECK(asked({"torch==2.5.1"}) == usual);             // 9.1 answers only for GPUs of this machine
   CHECK(rules::cudnn_of(rules::choose_gates({"torch==2.15,jax==0.11.2"}, "--framework")) == std::nullopt);
   const Variable named("ATTNPROBE_CUDNN", usual.c_str());
   CHECK(asked({"torch==2.15"}) == usual);

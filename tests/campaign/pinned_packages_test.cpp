@@ -1,4 +1,4 @@
-// What requirements files, lock files and environments pin.
+// Pins in requirements files, lock files and environments.
 #include "campaign/pinned_packages.hpp"
 
 #include <map>
@@ -29,7 +29,7 @@ TEST_CASE("pins are read from every usual file", "[bugs]") {
            "    --hash=sha256:00\nnvidia_cudnn_cu12==9.10.2.21\nnumpy>=1.26\n");
   CHECK(requirements.at("torch") == "2.9.1");
   CHECK(requirements.at("nvidia-cudnn-cu12") == "9.10.2.21");
-  CHECK_FALSE(requirements.contains("numpy"));  // no exact version
+  CHECK_FALSE(requirements.contains("numpy"));  // not an exact version
   const auto uv = pins(
       "uv.lock",
       "version = 1\n[[package]]\nname = \"torch\"\nversion = \"2.9.1+cu128\"\nsource = { registry = \"x\" }\n"

@@ -1,5 +1,5 @@
-// `doctor --python` and `doctor --pid`: each state of an environment is built from real libraries by links, and told
-// apart.
+// `doctor --python` and `doctor --pid`: builds each state of an environment from links to real libraries, and checks
+// the diagnosis.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -26,7 +26,7 @@ fs::path real_folder() {
   return fs::canonical(cudnn_path()).parent_path();
 }
 
-// A virtual environment whose libraries are links to the machine's own cuDNN.
+// A virtual environment with links to the machine's own cuDNN.
 class VirtualEnvironment {
  public:
   VirtualEnvironment() {
@@ -48,7 +48,7 @@ class VirtualEnvironment {
     std::ofstream(info / "RECORD") << record;
   }
 
-  // The wheel of cuDNN with all its files; sizes that are too large by `larger` are another version's.
+  // The wheel of cuDNN with all its files. Sizes that are too large by `larger` imitate another version.
   void install_cudnn(const std::string& name, const std::string& version, uint64_t larger = 0) const {
     fs::create_directories(libraries());
     std::string record;
@@ -73,7 +73,7 @@ class VirtualEnvironment {
   TemporaryFolder folder_;
 };
 
-// A library whose own version symbol says another: the real file with the symbol's value changed.
+// A library that claims another version: the real file with the value of its version symbol changed.
 void copy_as_other_version(const fs::path& from, const fs::path& to, CudnnVersion other = {9, 77, 1}) {
   std::string bytes = read_text(from);
   const auto version = *CudnnVersion::parse(cudnn::version_of_file(from));
@@ -113,7 +113,7 @@ TEST_CASE("A library's version is read from its file, unloaded", "[doctor]") {
   const TemporaryFolder folder;
   copy_as_other_version(real_folder() / "libcudnn_graph.so.9", folder.path() / "a.so");
   CHECK(cudnn::version_of_file(folder.path() / "a.so") == "9.77.1");
-  // Cut off and damaged files say nothing, and nothing worse happens.
+  // Truncated and damaged files give no version, and cause no crash.
   const std::string bytes = read_text(folder.path() / "a.so");
   for (const size_t kept : {size_t{3}, size_t{64}, size_t{5000}, bytes.size() / 2})
     CHECK(cudnn::version_of_file(folder.file("cut.so", bytes.substr(0, kept))).empty());
@@ -133,7 +133,7 @@ TEST_CASE("The releases' own files say which cuDNN a gate wants", "[doctor]") {
   CHECK(rules::gate_release("torch", "2.8.0+cu128")->cudnn == "9.10.2.21");
   CHECK(rules::gate_release("torch", "9.9.9") == nullptr);
   CHECK(rules::gate_release("nothing", "1.0") == nullptr);
-  // 2.14 hands head dimensions above 128 to cuDNN from 9.22.1 on only.
+  // 2.14 passes head dimensions above 128 to cuDNN only from 9.22.1 on.
   const auto old = rules::gate_demands("torch", "2.14.0", CudnnVersion(9, 20, 0));
   CHECK(std::any_of(old.begin(), old.end(),
                     [](const auto& d) { return d.rule == "head_dim" && d.from > CudnnVersion(9, 22, 0); }));
@@ -209,7 +209,7 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
       REQUIRE(mkfifo(file.c_str(), 0600) == 0);
     }
     CHECK(ids().empty());
-    // A file of 4 GB, all holes, as METADATA.
+    // METADATA as a sparse file of 4 GB.
     fs::remove(info / "METADATA");
     std::ofstream(info / "METADATA") << "Name: x\n\n";
     fs::resize_file(info / "METADATA", uint64_t{4} << 30);
@@ -268,7 +268,7 @@ TEST_CASE("doctor --python: each thing that goes wrong has a name and a command"
     CHECK(ids() == Ids{"no_nvrtc_builtins"});
   }
   SECTION("no NVRTC at all") {
-    // Of a CUDA that no machine has: this one's loader finds its own.
+    // For a CUDA that no machine has: this machine's loader finds its own.
     venv.install_cudnn("nvidia_cudnn_cu11", version);
     CHECK(ids() == Ids{"no_nvrtc"});
   }

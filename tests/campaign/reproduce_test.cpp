@@ -1,4 +1,4 @@
-// The command that asks again: whole, short, and the same wherever it stands.
+// The command that repeats a question: complete, short, and the same in every output.
 #include "campaign/reproduce.hpp"
 
 #include <fstream>

@@ -1,4 +1,4 @@
-// Results that are there already: never lost, never mixed with others', asked again where the machine broke them.
+// Existing results: never lost, never mixed with those of another matrix, and asked again if the machine broke them.
 #include <algorithm>
 
 #include "base/folder_lock.hpp"
@@ -58,7 +58,7 @@ TEST_CASE("a folder may be merged into itself, and other cells in it are in the 
                 folder.path("a/cells.jsonl") + ": the cells that are there are none of those to be merged");
   folder.check_equal("whole", "a");
   CHECK(merge(folder.path("b") + " --allow-missing --overwrite", "a").exit_code == 0);
-  // A merge that is refused leaves its folder as it was.
+  // A refused merge leaves its folder unchanged.
   folder.write("bad.json", "{}");
   CHECK(merge(folder.path("whole") + " " + folder.path("bad.json"), "whole").exit_code == 2);
   CHECK(merge(folder.path("whole"), "whole").exit_code == 0);
@@ -67,7 +67,7 @@ TEST_CASE("a folder may be merged into itself, and other cells in it are in the 
 TEST_CASE("a second run into one folder is refused with who holds it", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   std::filesystem::create_directory(folder.path("m"));
-  // Of a process that is gone.
+  // The lock of a dead process.
   folder.write("m/.attnprobe.lock", "process 1 on elsewhere, since 2001-01-01 00:00:00 UTC\n");
   {
     const FolderLock lock(folder.path("m"));
@@ -111,7 +111,7 @@ TEST_CASE("a matrix whose config was edited is not gone on with", "[matrix][resu
   check_refused(folder.run("m", cache + " --resume --seed 7"),
                 "it was asked with no options, now with the options \"--seed 7\"");
   CHECK(folder.text("m/cells.jsonl") == cells);
-  // Spelling does not count.
+  // Spelling does not matter.
   CHECK(folder.run("m", cache + " --resume --title other --cudnn " + cudnn_path()).exit_code == 0);
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("what something outside killed is asked again, and is no fault of cuDN
 TEST_CASE("a worker that cannot be started is the machine's fault, and asked again", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   const std::string cache = "--cache " + folder.path("answers.sqlite");
-  REQUIRE(folder.run("whole", cache).exit_code == 0);  // what the library is, is known from here on
+  REQUIRE(folder.run("whole", cache).exit_code == 0);  // from here on the library is known
   const Run broken = folder.run("m", cache + " --mode A", {{"ATTNPROBE_PROGRAM", "/nowhere/attnprobe"}});
   INFO(broken.err);
   CHECK(broken.exit_code == 3);

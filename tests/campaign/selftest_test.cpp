@@ -45,7 +45,7 @@ TEST_CASE("a GPU that answers as its twin has no difference, and the file says w
 
 TEST_CASE("a GPU that answers otherwise is caught, with the config and what differs", "[selftest][cli]") {
   const TemporaryFolder folder;
-  // What an A100 has where an H200 has 227 KiB.
+  // An H200 with an A100's value instead of 227 KiB.
   Json json = to_json(*gpu::find("h200"));
   json["id"] = "small-h200";
   json["properties"]["maxSharedMemoryPerBlockOptin"] = 99 << 10;

@@ -1,4 +1,4 @@
-// What holds of every cuDNN, asked of the oldest, the tests' own and the newest that are here.
+// Facts about every cuDNN, asked of the oldest, the tests' own and the newest installed one.
 #include <filesystem>
 
 #include "attention/config.hpp"

@@ -1,4 +1,4 @@
-// The cache of answers: in nobody's way, and never of another library than that which answered.
+// The cache of answers: it never causes a failure, and never returns answers of another library.
 #include "campaign/walk_cache.hpp"
 
 #include <fmt/format.h>
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::milliseconds short_patience{20};
 
-// A connection of another program's.
+// Another program's connection.
 class Database {
  public:
   explicit Database(const fs::path& file) { REQUIRE(sqlite3_open(file.c_str(), &handle_) == SQLITE_OK); }
@@ -36,16 +36,16 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-// A cache that keeps what it says.
+// A cache that records its messages.
 struct Cache {
   explicit Cache(const fs::path& file)
       : cache(
             file, [this](const std::string& message) { messages.push_back(message); }, short_patience) {}
 
-  // It stores nothing, finds nothing new, and has said why once.
+  // It stores nothing, finds nothing new, and reports the reason once.
   void check_gone_without(const fs::path& file) {
     probe::WalkFindings large;
-    for (int i = 0; i < 4'000; ++i) large.log += std::to_string(i * 7919);  // 20 KB that hardly shrink
+    for (int i = 0; i < 4'000; ++i) large.log += std::to_string(i * 7919);  // 20 KB that compress poorly
     for (const char* key : {"one", "two"}) {
       cache.store(key, large);
       CHECK_FALSE(cache.find(key));
@@ -83,7 +83,7 @@ TEST_CASE("a cache on a full disk is done without", "[cache]") {
   const fs::path file = folder.path() / "answers.sqlite";
   Cache cache(file);
   cache.cache.store("before", {});
-  // No file of this process may grow beyond what the cache has.
+  // No file of this process may grow beyond the cache's size.
   const auto before = std::signal(SIGXFSZ, SIG_IGN);
   rlimit usual{};
   getrlimit(RLIMIT_FSIZE, &usual);
@@ -104,7 +104,7 @@ TEST_CASE("a cache in a read-only folder is done without", "[cache]") {
   fs::permissions(folder.path(),
                   fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
   constexpr uid_t nobody = 65534;
-  const bool is_root = geteuid() == 0;  // whom no permission stops
+  const bool is_root = geteuid() == 0;  // permissions do not stop root
   if (is_root) REQUIRE(seteuid(nobody) == 0);
   {
     Cache cache(file);
@@ -184,7 +184,7 @@ TEST_CASE("a cuDNN that was patched where it lies is asked anew", "[cache]") {
   CHECK(key() == before);
   WalkCache(folder.path() / "answers.sqlite").store_library(library, {});
   CHECK(known());
-  // Its size and both its ends stay.
+  // Its size and both ends are unchanged.
   std::fstream(engines).seekp(20'000) << "patch";
   fs::last_write_time(engines, written + std::chrono::seconds(1));
   CHECK(key() != before);
@@ -212,7 +212,7 @@ TEST_CASE("a plan that was compiled for one question is not compiled again for t
   REQUIRE(first.size() == 1);
   const auto all = plans_of(probe::Plans::build);
   REQUIRE(all.size() > 1);
-  // To the last digit of its time: it is the same one.
+  // The same build time to the last digit: the stored answer.
   CHECK(all[0].build_ms == first[0].build_ms);
   CHECK(all[1].build_ms != first[0].build_ms);
   CHECK(plans_of(probe::Plans::build)[1].build_ms == all[1].build_ms);

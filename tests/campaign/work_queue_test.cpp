@@ -1,4 +1,4 @@
-// Who asks which cells: every one once, workers kept, and one job at a time on a GPU whose plans are run.
+// The distribution of cells: every cell once, workers kept, and one job at a time on a GPU that runs plans.
 #include "campaign/work_queue.hpp"
 
 #include <algorithm>
@@ -67,7 +67,7 @@ TEST_CASE("Few cells are not worth another worker, and a job stays with its own"
   REQUIRE((one && other));
   CHECK(all[one->begin].target == 0);
   CHECK(all[other->begin].target == 1);
-  CHECK_FALSE(queue.take({}));  // a third would need a worker for less than eight cells
+  CHECK_FALSE(queue.take({}));  // a third worker would get fewer than eight cells
   for (; one; one = queue.take(one)) CHECK(all[one->begin].target == 0);
   for (; other; other = queue.take(other)) CHECK(all[other->begin].target == 1);
 }

@@ -1,4 +1,4 @@
-// Where CUDA's libraries are looked for.
+// The places that are searched for CUDA's libraries.
 #include "cudnn/cuda_libraries.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace attnprobe::test::cuda_libraries_test {
 
 TEST_CASE("NVRTC is looked for beside the cuDNN that would be taken, whether one is loaded or not", "[cudnn]") {
-  // As pip and scripts/setup lay it out.
+  // The layout of pip and scripts/setup.
   const TemporaryFolder folder;
   const std::filesystem::path packages = folder.path() / "nvidia", cudnn = packages / "cudnn/lib/libcudnn.so.9";
   for (const char* name : {"cudnn/lib", "cuda_nvrtc/lib"}) std::filesystem::create_directories(packages / name);

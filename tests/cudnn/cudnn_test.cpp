@@ -51,7 +51,7 @@ TEST_CASE("attributes go in and come out typed", "[cudnn]") {
 TEST_CASE("a failing call says which call, descriptor, attribute and status, and cuDNN's last error", "[cudnn]") {
   Descriptor tensor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   try {
-    tensor.set(dimensions, 1.5F);  // FLOAT where INT64 is wanted
+    tensor.set(dimensions, 1.5F);  // FLOAT instead of INT64
     FAIL("cuDNN took a float for dimensions");
   } catch (const Error& e) {
     REQUIRE(e.cudnn());
@@ -107,7 +107,7 @@ TEST_CASE("a capture hears every thread, and nothing after its end", "[cudnn]") 
   std::map<uint64_t, int> by_thread;
   for (const auto& message : messages) ++by_thread[message.thread];
   CHECK(by_thread.size() == 8);
-  Descriptor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR).try_finalize();  // nobody listens: must not crash
+  Descriptor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR).try_finalize();  // without a callback it must not crash
 }
 
 TEST_CASE("a capture may end while other threads' calls are being logged", "[cudnn]") {

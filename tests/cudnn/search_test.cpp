@@ -1,4 +1,4 @@
-// Which cuDNN is found first by the program of a Python package.
+// Which cuDNN the program of a Python package finds first.
 #include <filesystem>
 #include <fstream>
 
@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr const char* ask = " --heads 1 --seqlen 128 --head-dim 64 --target h200";
 
-// Site-packages as pip lays it out, with what no loader takes for a library in cuDNN's place.
+// Site-packages in pip's layout, with a file that no loader accepts as cuDNN's library.
 struct Environment {
   TemporaryFolder folder;
   fs::path packages = folder.path() / "lib/python3.12/site-packages";

@@ -1,4 +1,4 @@
-// The small cuDNN: the parts that NVIDIA's JIT packages have. Here they are taken from the tests' own cuDNN.
+// The small cuDNN: the parts in NVIDIA's JIT packages, here copied from the tests' own cuDNN.
 #include <dlfcn.h>
 #include <fmt/format.h>
 
@@ -24,12 +24,12 @@ fs::path own_folder() {
   return fs::canonical(cudnn_path()).parent_path();
 }
 
-// As pip lays it out.
+// In pip's layout.
 class SmallCudnn {
  public:
   SmallCudnn() {
     fs::create_directories(libraries());
-    // A copy, whose folder is its own; what lies beside it may be links.
+    // A copy, so that its folder counts as its own; the other files may be links.
     fs::copy_file(fs::canonical(own_folder() / "libcudnn.so.9"), libraries() / "libcudnn.so.9");
     for (const char* part : {"libcudnn_graph.so.9", "libcudnn_engines_runtime_compiled.so.9"})
       fs::create_symlink(own_folder() / part, libraries() / part);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""docs/findings.md: every statement of scripts/pages/findings_claims.py is on it, its commands are ones that attnprobe takes, and some of what
-it says still holds with the cuDNN of the tests.
+"""docs/findings.md has every statement of scripts/pages/findings_claims.py, and attnprobe accepts its commands. Some of its statements are
+checked with the cuDNN of the tests.
 
   tests/docs/check_findings.py build/attnprobe
 """
@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "scripts/pages"))
 from findings_claims import CLAIMS
 
 EVERY_NTH = 9  # of the commands: each takes a process
-# A field with two values, what else is asked, the GPU, the answers, and words of the reason of what is refused.
+# A field with two values, the other options, the GPU, the answers, and words of the reason for the refusal.
 HOLDS = [
     ("head_dim=264,260", "--heads 4 --seqlen 512", "a100", ["yes", "no"], "not a multiple of 8"),
     ("head_dim=128,256", "--pass bprop --heads 4 --seqlen 512", "b200", ["yes", "no"], "not less than equal to 128"),
@@ -40,7 +40,7 @@ def main():
             failed.append(f"docs/findings.md lacks \"{claim['says']}\": scripts/docs findings writes it anew")
     commands = sorted(set(re.findall(r"`attnprobe (.*?)`", page)))
     for command in commands[::EVERY_NTH]:
-        # What a command line says is read before any cuDNN is looked for: 3 is a cuDNN that is not there, 2 a wrong command line.
+        # The command line is parsed before cuDNN is searched: 3 means a missing cuDNN, 2 a wrong command line.
         words = shlex.split(command)
         if "--cudnn" in words:
             words[words.index("--cudnn") + 1] = "/no/cudnn"

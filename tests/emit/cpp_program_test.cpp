@@ -1,4 +1,4 @@
-// Emitted C++ programs, compiled and run on simulated GPUs: they say what attnprobe says.
+// Emitted C++ programs, compiled and run on simulated GPUs: they give attnprobe's answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::string words(int64_t engine, const log::Knobs& knobs) {
   return text;
 }
 
-// What the program must print of engine configs that pass, and of those that do not, innermost cause first.
+// The expected output: passing engine configs, and the others with their reasons, innermost cause first.
 struct Answers {
   std::vector<std::string> supported, refused;
 };
@@ -103,7 +103,8 @@ void check_program(const Answer& result, const Run& run) {
   CHECK(run.exit_code == (expected.supported.empty() ? 1 : 0));
 }
 
-// Where the loader finds cuDNN and, to compile, NVRTC with what it opens by bare name; pip has that elsewhere.
+// Folders in which the loader finds cuDNN and, for compiling, NVRTC with the libraries it opens by bare name; pip has
+// them elsewhere.
 std::string library_folders() {
   const fs::path folder = fs::path(cudnn_path()).parent_path();
   return fmt::format("{0}:{0}/../../cu13/lib:{0}/../../cuda_nvrtc/lib", folder.string());
@@ -114,7 +115,7 @@ Run run_program(const fs::path& program, const std::string& options = "") {
                {{"LD_PRELOAD", ATTNPROBE_TEST_NULL_DRIVER}, {"LD_LIBRARY_PATH", library_folders()}});
 }
 
-// As many at a time as the machine has cores: a compiler takes a second each.
+// In parallel on all cores: each compilation takes a second.
 void compile_all(const fs::path& folder) {
   const Run compiled = shell(fmt::format(
       "cd {} && ls *.cpp | xargs -P 4 -I % g++ -std=c++17 -O0 -Wall -Wextra -Werror % -o %.out -ldl", folder.string()));
@@ -130,8 +131,8 @@ void check_programs(const std::vector<Answer>& results) {
     check_program(results[i], run_program(folder.path() / fmt::format("p{}.cpp.out", i)));
 }
 
-// Many programs as one, which takes the compiler a tenth of the time: each in a namespace of its own, chosen by number.
-// Their headers come first, so that they bring nothing inside.
+// Compiles many programs as one, in a tenth of the time: each in its own namespace, selected by number. Their headers
+// come first, so that none is included inside a namespace.
 void check_programs_at_once(const std::vector<Answer>& results) {
   const TemporaryFolder folder;
   std::string headers, bodies, cases;
@@ -178,7 +179,7 @@ TEST_CASE("emitted programs list the same engines as attnprobe, with the same re
                            "h100", mode_a()));
 }
 
-// A test each, for the sake of their time limit.
+// Separate tests, because of their time limit.
 TEST_CASE("emitted programs of the legacy pattern say what attnprobe says", "[emit][slow]") {
   check_features("legacy", "a100");
 }

@@ -1,4 +1,4 @@
-// The catalogue of messages: every entry by its own example and by a line like it that is another's.
+// The catalogue of messages: each entry matches its own example, and not a similar line.
 #include <algorithm>
 #include <set>
 #include <string>

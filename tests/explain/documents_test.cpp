@@ -1,4 +1,4 @@
-// Documents that ask by themselves: a model's config.json, XLA's custom calls.
+// Documents that imply a question: a model's config.json, XLA's custom calls.
 #include <string>
 
 #include "answer_to_text.hpp"
@@ -100,7 +100,7 @@ TEST_CASE("XLA's custom calls are read with their backend_config", "[explain]") 
   CHECK(fields["bias"] == "1hss");
   CHECK(fields["pass"] == "fprop");
   CHECK(fields["mask"] == Json{{"causal", true}, {"padding", true}, {"window_left", 16}});
-  // StableHLO, whose quotes are escaped.
+  // StableHLO with escaped quotes.
   const std::string stable =
       "jax 0.6.0 on an A100\n%3:2 = stablehlo.custom_call @__cudnn$fmhaSoftmaxBackward(%0, %1, %2) {backend_config = "
       "\"{\\22cudnn_fmha_backend_config\\22: {\\22intermediate_tensor_shape\\22: {\\22element_type\\22: \\22BF16\\22, "
@@ -113,7 +113,7 @@ TEST_CASE("XLA's custom calls are read with their backend_config", "[explain]") 
   CHECK(answered.answer.refusals.front().id == "head_dim_bprop");
   CHECK_THAT(answered.answer.refusals.front().headline, ContainsSubstring("this is sm_80"));
   CHECK_THAT(answered.answer.told.front(), ContainsSubstring("XLA's custom call __cudnn$fmhaSoftmaxBackward (line 2)"));
-  // Equal calls are one; a name alone is none.
+  // Equal calls count once; a name without a call does not count.
   CHECK(questions_of_document(hlo + hlo).size() == 1);
   CHECK(questions_of_document("__cudnn$fmhaSoftmax failed").empty());
 }

@@ -1,4 +1,4 @@
-// What a text establishes, what it leaves open, and what is asked for it.
+// Established facts of a text, open facts, and the questions asked for it.
 #include <algorithm>
 #include <string>
 
@@ -113,7 +113,7 @@ TEST_CASE("A message that does not say why is answered by the call beside it", "
   REQUIRE_FALSE(cudnn.refusals.empty());
   CHECK(cudnn.refusals.front().id == "head_dim_bprop");
   CHECK_THAT(cudnn.refusals.front().next, ContainsSubstring("Hopper"));
-  // What stands in the text as the reason needs no answer.
+  // A reason in the text needs no answer.
   const TextAnswer told = asked_answer_to("UserWarning: Flash Attention does not support non-null attn_mask.\n" + none +
                                           "q.shape=(2,16,4096,320) bf16");
   REQUIRE_FALSE(told.refusals.empty());
@@ -151,7 +151,7 @@ TEST_CASE("Where the call of a message is supported, the cause lies elsewhere", 
   add_answer(by_cudnn, findings.facts, *asked, 1);
   CHECK(by_cudnn.refusals.front().headline == "cuDNN 9.19.0 takes this call on h100: the cause lies elsewhere");
   CHECK(by_cudnn.refusals.front().causes.empty());
-  // Of a call whose type was assumed nothing is claimed.
+  // A call with an assumed type establishes nothing.
   asked->is_whole = false;
   TextAnswer assumed = answer_of(findings, false);
   add_answer(assumed, findings.facts, *asked, 1);
@@ -187,7 +187,7 @@ TEST_CASE("Known bugs are possible where versions, GPU, pass and trouble fit, an
       asked_answer_to(shape + "ends with: CUDA error: an illegal memory access was encountered in a captured graph");
   CHECK(std::any_of(crash.bugs.begin(), crash.bugs.end(), [](const auto& bug) { return bug.id == "bprop_kv_128"; }));
   CHECK(asked_answer_to(shape + "is refused.").bugs.empty());
-  // It is known to crash and to give NaN, not to hang.
+  // The bug is known to crash and to give NaN, not to hang.
   CHECK(asked_answer_to(shape + "hangs.").bugs.empty());
   CHECK(asked_answer_to("fp8 attention on an A100 with cuDNN 9.13.1 refuses").bugs.empty());
 }
@@ -209,7 +209,7 @@ TEST_CASE("An error is of the program whose module raised it", "[explain]") {
   CHECK_THAT(outside.refusals.front().headline, ContainsSubstring("FlashInfer raised this; cuDNN was not involved"));
   REQUIRE(outside.refusals.front().causes.size() == 1);
   CHECK_THAT(outside.refusals.front().causes.front(), ContainsSubstring("the GPU of the text is sm_110"));
-  // A folder of PyTorch's sources is called transformers, too.
+  // A folder in PyTorch's sources is called transformers, too.
   const TextAnswer torch = answer_to(
       "/pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:1: attention failed\nRuntimeError: attention failed somewhere\n");
   CHECK(all_of(torch).find("transformers raised") == std::string::npos);

@@ -1,4 +1,4 @@
-// Texts that people pasted, and lines of software that is no business of explain's.
+// Pasted texts, and lines of unrelated software.
 #include <algorithm>
 #include <sstream>
 #include <string>
@@ -14,7 +14,7 @@ using namespace attnprobe::explain;
 
 namespace {
 
-// Whether it names a cause, a layer or a program for what happened.
+// Whether it names a cause, a layer or a program for the failure.
 bool claims(const TextAnswer& answer) {
   return is_established(answer);
 }

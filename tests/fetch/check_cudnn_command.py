@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`attnprobe cudnn`, and a cuDNN that a question lacks, against small wheels: with a pip and a uv of this test's own, which note how they
-are called, and once with the real pip and an index on this machine.
+"""Tests `attnprobe cudnn`, and questions that lack a cuDNN, with small wheels. Uses a fake pip and uv that record their calls, and once the
+real pip with a local index.
 
   tests/fetch/check_cudnn_command.py build/attnprobe
 """

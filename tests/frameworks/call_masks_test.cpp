@@ -1,4 +1,4 @@
-// Masks and biases of a call: their own types and strides in the graphs, and what the framework's release makes of them.
+// Masks and biases of a call: their own types and strides in the graphs, by release of the framework.
 #include <fmt/ranges.h>
 
 #include "answer/question.hpp"
@@ -50,7 +50,7 @@ TEST_CASE("a float32 mask beside Q in 16 bits is misread before PyTorch 2.14, an
           "[frameworks]") {
   const std::string wide = "torch.randn(2, 4, 32, 32, dtype=torch.float32)";
   const FrameworkCall old = torch_call(wide, "2.13.0");
-  CHECK_FALSE(bias_type(old).has_value());  // what cuDNN is told: Q's type
+  CHECK_FALSE(bias_type(old).has_value());  // cuDNN gets Q's type
   const auto wrong = gate_of("torch==2.13", old);
   CHECK(wrong.takes == Takes::wrong);
   CHECK(
@@ -59,7 +59,7 @@ TEST_CASE("a float32 mask beside Q in 16 bits is misread before PyTorch 2.14, an
   CHECK(wrong.refusals.at(0).change == "cast the mask to Q's type before the call: attn_mask.to(query.dtype)");
   CHECK(wrong.taken_from == "2.14.0");
   CHECK(wrong.instead.empty());
-  // Where cuDNN does not come first, nothing is wrong: another backend runs.
+  // If cuDNN is not the first choice, nothing is wrong: another backend runs.
   CHECK(gate_of("torch==2.13", old, 89).takes == Takes::by_name);
 
   const FrameworkCall today = torch_call(wide, "");
@@ -67,7 +67,7 @@ TEST_CASE("a float32 mask beside Q in 16 bits is misread before PyTorch 2.14, an
   CHECK(gate_of("torch==2.15", today).takes == Takes::yes);
   CHECK_FALSE(bias_type(torch_call("m[2, 4, 32, 32]", "")).has_value());
   CHECK_FALSE(bias_type(torch_call("torch.randn(2, 4, 32, 32, dtype=torch.half)", "")).has_value());
-  // Of a config as well.
+  // The same for a config.
   auto spec = today.graphs.at(0);
   const auto gate = rules::choose_gates({"torch==2.11"}, "--framework").at(0);
   CHECK(rules::answer_of_gate(gate, rules::describe_gate_call(*gate.gate, spec, {9, 19, 0}, 90, Json::object()),
@@ -104,7 +104,7 @@ TEST_CASE("the strides of a mask are those that cuDNN gets, a boolean one's dens
   CHECK(strides("torch.randn(2, 4, 32, 32, dtype=torch.half).transpose(-1, -2)") == Strides{4096, 1024, 1, 32});
   CHECK(strides("torch.ones(2, 4, 32, 32, dtype=torch.bool).transpose(-1, -2)") == Strides{4096, 1024, 1, 32});
   CHECK_FALSE(strides("torch.ones(2, 4, 32, 32, dtype=torch.bool)").has_value());
-  // A slice keeps its gaps; what is made of a boolean one has none.
+  // A slice keeps its gaps; the tensor made from a boolean mask has none.
   const std::string sliced = R"({"shape": [2, 4, 32, 32], "strides": [8192, 2048, 64, 1], "dtype": "TYPE"})";
   const auto of_json = [&](const std::string& type) {
     std::string mask = sliced;
@@ -136,7 +136,7 @@ TEST_CASE("a bias of JAX keeps its type, which XLA declares from JAX 0.8.1 on", 
   const auto wrong = gate_of("jax==0.8.0", old);
   CHECK(wrong.takes == Takes::wrong);
   CHECK(wrong.refusals.at(0).id == "bias_type_not_declared");
-  // A mask becomes a bias of Q's type; both together are added up in the wider type.
+  // A mask becomes a bias of Q's type; both together are added in the wider type.
   CHECK_FALSE(bias_type(jax_call(R"("mask": [1, 4, 32, 32])", "")).has_value());
   CHECK(bias_type(jax_call(wide + R"(, "mask": [1, 4, 32, 32])", "")) == DataType::f32);
   CHECK(bias_type(jax_call(R"("bias": {"shape": [1, 4, 32, 32], "dtype": "float16"}, "mask": [1, 4, 32, 32])", "")) ==

@@ -1,5 +1,5 @@
-// Calls of PyTorch and JAX: that they give the graphs which logs of these programs show, what their gates are asked, and
-// what is said of a call that means nothing.
+// Calls of PyTorch and JAX: they give the graphs in these programs' logs, the keys of their gates, and an error for an
+// invalid call.
 #include "frameworks/calls/framework_calls.hpp"
 
 #include "answer/question.hpp"
@@ -47,7 +47,7 @@ rules::GateAnswer gate_of(const std::string& word, const FrameworkCall& call, in
       chosen, rules::describe_gate_call(*chosen.gate, call.graphs.at(0), logged_cudnn, sm, call.keys), logged_cudnn);
 }
 
-// A tensor from a projection, (batch, length, heads, head dimension) in memory.
+// A tensor from a projection, with (batch, length, heads, head dimension) in memory.
 std::string projected(int64_t b, int64_t h, int64_t s, int64_t d, bool requires_grad = false) {
   return Json{{"shape", {b, h, s, d}}, {"strides", {s * h * d, d, h * d, 1}}, {"requires_grad", requires_grad}}.dump();
 }
@@ -93,7 +93,7 @@ TEST_CASE("a call of PyTorch gives the graphs that PyTorch's log shows", "[frame
 TEST_CASE("a dropout in the graphs is what PyTorch's single precision makes of it", "[frameworks]") {
   auto call = torch_call(self_attention(projected(2, 8, 512, 128, true), R"("dtype": "bf16", "dropout_p": 0.1)"));
   CHECK(call.graphs.at(0).dropout->probability == 0.1);
-  // 0.1 as a float, and what the backward graph's scale 1 / (1 - p) makes of that.
+  // 0.1 as a float, and the backward graph's scale 1 / (1 - p) computed from it.
   call.graphs.at(0).dropout->probability = 0.10000000149011612;
   call.graphs.at(1).dropout->probability = 0.10000002384185791;
   CHECK(hashes_of(call) == hashes_in_log("pytorch-train-dropout-bf16"));
@@ -113,7 +113,7 @@ TEST_CASE("a call of JAX gives the graphs that JAX's log shows", "[frameworks]")
     INFO(log << "\n" << json);
     CHECK(hashes_of(jax_call(json)) == hashes_in_log(log));
   }
-  // A mask alone has no gradient from 0.11.1 on.
+  // From 0.11.1 on, a mask without a bias has no gradient.
   const auto masked = [&](const std::string& release) {
     return jax_call(self_attention("[2, 512, 8, 64]",
                                    bf16 + R"(, "mask": [2, 1, 512, 512], "grad": true, "jax": ")" + release + "\""))
@@ -140,7 +140,7 @@ TEST_CASE("the gate is asked about the very call, not about the config alone", "
   CHECK(
       gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true, "backend": "CUDNN_ATTENTION"})"), 89).text ==
       "PyTorch 2.15.0 asks cuDNN, which the call names; it brings cuDNN 9.26.0, and 9.19.0 answers here");
-  // A list is a set unless it sets the priority; what is left decides what becomes of a refusal.
+  // A list is a set unless it sets the priority; the remaining backends decide what a refusal leads to.
   const auto among = [&](const std::string& backends) {
     return gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true, "backend": )" + backends + "}"), 89);
   };
@@ -156,7 +156,7 @@ TEST_CASE("the gate is asked about the very call, not about the config alone", "
   CHECK(alone.refusals.at(0).status == "exception");
   CHECK(gate_of("torch", torch_call("{" + grouped + R"(, "backend": ["CUDNN_ATTENTION", "FLASH_ATTENTION"]})"), 90)
             .instead == "flash attention runs instead, or the call raises where it refuses");
-  // Flash attention takes no mask, so cuDNN gets it, though it comes last on this GPU.
+  // Flash attention supports no mask, so cuDNN gets the call, though it comes last on this GPU.
   const auto behind = gate_of(
       "torch",
       torch_call(
@@ -215,7 +215,7 @@ TEST_CASE("calls are read from the lines of a program, equal ones once", "[frame
   CHECK(calls[0].name == "call[0]");
   CHECK(calls[1].origin.pointer == "4");
   CHECK(parse_calls({Caller::torch}, other, "train.log").at(0).graphs.at(0).seqlen_q ==
-        128);  // a line that begins as JSON does
+        128);  // a line that begins like JSON
   CHECK(rules::title_of(rules::choose_gates({"torch==" + calls[0].release}, "x").at(0)) == "PyTorch 2.11.0");
   CHECK(rules::title_of(rules::choose_gates({"torch==2.16.0a0+git123"}, "x").at(0)) ==
         "PyTorch 2.16.0 (rules of 2.15.0)");
@@ -317,7 +317,7 @@ TEST_CASE("a framework's release is judged with the cudnn-frontend that it bring
   CHECK(frontend_of("torch==2.15") == "1.30");
   CHECK(frontend_of("te==2.17") == "1.25");
   CHECK(frontend_of("jax==0.12") == "1.26");
-  CHECK(frontend_of("torch==2.11") == "1.23");  // brings 1.18, which is older than all that is known
+  CHECK(frontend_of("torch==2.11") == "1.23");  // it pins 1.18, which is older than all known ones
   CHECK(frontend_of("torch==2.14,jax==0.12") == "1.26");
   CHECK_FALSE(frontend_of("torch==2.15,jax==0.12"));
   CHECK_FALSE(frontend_of("keras"));

@@ -1,4 +1,4 @@
-// --torch and --jax with the call itself.
+// --torch and --jax with the call as their argument.
 #include "frameworks/calls/python_call.hpp"
 #include "attention/fields.hpp"
 #include "base/error.hpp"
@@ -12,7 +12,7 @@ using namespace attnprobe::frameworks;
 
 namespace {
 
-// Whatever the order of its members.
+// Ignores the order of members.
 nlohmann::json unordered(const std::string& text) {
   return nlohmann::json::parse(text);
 }
@@ -56,7 +56,7 @@ TEST_CASE("A call as source has it is the JSON of its arguments", "[calls]") {
 }
 
 TEST_CASE("What is wrong with such a call is said with its column", "[calls]") {
-  CHECK_THAT(refused("f(q)"), !ContainsSubstring("column"));  // a word; the reader of calls refuses it
+  CHECK_THAT(refused("f(q)"), !ContainsSubstring("column"));  // a plain name; the reader of calls refuses it
   CHECK_THAT(refused("f(q[b, 8, 16, 64])"), ContainsSubstring("whole numbers"));
   CHECK(read("f(q[2 * 4, 8, 1 << 4, 64])") == unordered(R"({"query": {"shape": [8, 8, 16, 64]}})"));
   CHECK_THAT(refused("f(2 3)"), ContainsSubstring("--torch: column 5: \"3)\": ',' or ')' is missing"));
@@ -99,7 +99,7 @@ TEST_CASE("A type that a call lacks is filled in, and said", "[calls]") {
   REQUIRE(assumed.notes.size() == 1);
   CHECK(assumed.notes[0] ==
         "query, key, value without a dtype: bf16 is assumed; dtype, in the call or beside it, names another");
-  // What is asked again says it.
+  // The command that repeats the question includes it.
   const FrameworkCall again = load_calls({Caller::torch}, assumed.given.dump()).at(0);
   CHECK((again.notes.empty() && again.graphs.at(0).dtype == DataType::bf16));
 

@@ -1,4 +1,4 @@
-// Calls in the source that a report of a problem has with it.
+// Calls in source that is part of a bug report.
 #include "frameworks/calls/python_source.hpp"
 
 #include <ctime>
@@ -23,7 +23,7 @@ std::string repeated(const std::string& text, size_t count) {
   return all;
 }
 
-// Of this thread alone: the machine may be busy.
+// CPU time of only this thread, because the machine may be busy.
 double cpu_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
@@ -33,7 +33,7 @@ double cpu_seconds() {
 const std::string known_call =
     "q = torch.randn(2, 8, 512, 64, dtype=torch.half)\nF.scaled_dot_product_attention(q, q, q)\n";
 
-// The only call that the text makes.
+// The only call in the text.
 SourceCall call_in(const std::string& text) {
   const auto calls = source_calls(text);
   REQUIRE(calls.size() == 1);
@@ -187,7 +187,7 @@ TEST_CASE("A short source cannot make large values", "[calls]") {
     INFO(grows.substr(0, 60));
     const double begin = cpu_seconds();
     CHECK(source_calls(known_call + grows).size() == 1);
-    CHECK(cpu_seconds() - begin < 3);  // of much, on a slow machine under a sanitizer
+    CHECK(cpu_seconds() - begin < 3);  // generous, for a slow machine with a sanitizer
   }
   CHECK_FALSE(is_known(value_of("torch.randn(2, 0, 4).split(2, 1)")));
   CHECK_FALSE(is_known(value_of("-(-9223372036854775807 - 1)")));
@@ -223,7 +223,7 @@ TEST_CASE("A call on tensors of three dimensions with strides of any order is an
     INFO(run.out << run.err);
     REQUIRE(run.exit_code == 0);
     const Json result = run.json()["results"][0];
-    CHECK(result["usable"] == "but");  // cuDNN has no objection
+    CHECK(result["usable"] == "but");  // cuDNN itself supports it
     CHECK(result["frameworks"][0]["takes"] == "refused");
     CHECK(result["frameworks"][0]["refusals"][0]["id"] == "last_stride");
   }
@@ -253,7 +253,7 @@ TEST_CASE("explain answers the call in a text by rule, and --torch asks cuDNN ab
   REQUIRE(report["results"].size() == 1);
   CHECK(report["results"][0]["config"]["head_dim_qk"] == 64);
   CHECK(report["results"][0]["frameworks"][0]["takes"] == "refused");
-  // Not a word of a refusal, and still an answer.
+  // No word about a refusal, but still an answer.
   const Run alone =
       run_attnprobe("explain 'q = torch.zeros(1, 8, 128, 64).half()\nF.scaled_dot_product_attention(q, q, q)'");
   CHECK(alone.exit_code == 0);

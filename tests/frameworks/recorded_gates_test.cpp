@@ -1,4 +1,4 @@
-// Calls that frameworks themselves answered (lab/compare-gates --record): the gates give the same answers.
+// Calls that the frameworks themselves answered (lab/compare-gates --record): the gates give the same answers.
 #include "answer/question.hpp"
 #include "catch.hpp"
 #include "frameworks/calls/framework_calls.hpp"
@@ -23,8 +23,8 @@ RecordedQuestion question_of(const Json& recorded) {
   return {{attention::parse_configs(recorded.at("config").dump(), "gate-calls.json").at(0).spec}, Json::object()};
 }
 
-// The first refusal of all graphs of a call, of those that the public function makes: Transformer Engine's C++ call has a
-// table of its own, rules "table_…".
+// The first refusal of the graphs that the public function makes. Transformer Engine's C++ call has its own table,
+// rules "table_…".
 std::optional<rules::GateRefusal> refusal_of(const Json& recorded) {
   const auto chosen = rules::choose_gates({recorded.at("framework").get<std::string>() +
                                            "==" + recorded.at("release").get<std::string>()},

@@ -1,4 +1,4 @@
-// The graphs that Transformer Engine makes of its calls, and its own rules.
+// The graphs that Transformer Engine builds for its calls, and its own rules.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -29,8 +29,8 @@ std::string first_rule(const std::string& members, const TransformerEngineDevice
 
 }  // namespace
 
-// Strides by hand after generateMatrixStrides (transformer_engine/common/fused_attn/utils.cu), for batch 2, heads 6 and
-// 3, lengths 4 and 5, head dimensions 8 and 16 (packed tensors: what they need to have in common).
+// Strides by hand, following generateMatrixStrides (transformer_engine/common/fused_attn/utils.cu), for batch 2, heads
+// 6 and 3, lengths 4 and 5, head dimensions 8 and 16. Packed tensors have equal ones where they must.
 TEST_CASE("strides of every layout are Transformer Engine's", "[te]") {
   struct Row {
     std::string layout;
@@ -245,7 +245,7 @@ TEST_CASE("Transformer Engine's own rules", "[te]") {
 
 TEST_CASE("Every rule of Transformer Engine refuses its example and not what lies beside it", "[te][rules]") {
   const auto& rules = rules::framework_rules("transformer-engine");
-  // Whether that rule is among those that refuse the call; cuDNN 9.19.0 and sm 90 unless it says otherwise.
+  // Whether that rule is among those that refuse the call; cuDNN 9.19.0 and sm 90 by default.
   const auto refuses = [&](const Json& members, const std::string& id) {
     const auto version = CudnnVersion::parse(members.value("cudnn", "9.19.0"));
     const TransformerEngineDevice device{members.value("sm", 90), version.value()};

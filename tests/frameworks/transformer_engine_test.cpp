@@ -1,6 +1,6 @@
 // Transformer Engine's calls: read from JSON and from logs, and answered. The log (te-pytorch-log.txt) was made with
-// Python's repr in the order of get_attention_backend's run_config (Transformer Engine 2.18
-// and 2.3); its line breaks, tensor(…), recipe and cache are as Transformer Engine prints them.
+// Python's repr, in the order of get_attention_backend's run_config (Transformer Engine 2.18 and 2.3). Its line breaks,
+// tensor(…), recipe and cache have Transformer Engine's form.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -182,7 +182,7 @@ TEST_CASE("what a dump holds beside the call is kept", "[te]") {
   const std::string usual = "'context_parallel': False", other = "'context_parallel': True";
   log.replace(log.find(usual), usual.size(), other);
   const auto queries = parse_transformer_engine(log, "log.txt");
-  CHECK(queries.size() == 5);  // the second dump of the same call no longer is the same
+  CHECK(queries.size() == 5);  // the second dump of the same call now differs
   CHECK(note_on(queries[0].outside, "context_parallel") != nullptr);
   CHECK(queries[1].outside.empty());
   std::string bias = fixture("te-pytorch-log.txt");

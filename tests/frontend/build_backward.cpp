@@ -88,7 +88,7 @@ void add_mxfp8_backward(const Graph& graph, const Config& config, const Backward
 }  // namespace
 
 void add_backward(const Graph& graph, const Config& config) {
-  // By this alone is the ordered accumulation of dQ asked for.
+  // The only way to request the ordered accumulation of dQ.
   constexpr const char* workspace_limit = "CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT";
   if (config.ordered_dq)
     setenv(workspace_limit, "0", 1);

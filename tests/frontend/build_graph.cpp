@@ -15,7 +15,7 @@ int64_t blocks_per_sequence(const Config& config) {
   return (config.seqlen_kv + config.paged->block_size - 1) / config.paged->block_size;
 }
 
-// K or V: as they are, or the container of their blocks.
+// K or V directly, or the container of their blocks.
 Tensor key_or_value(const Graph& graph, const Config& config, const std::string& name, const Dims& dims,
                     const Layout& layout, const Tensor& offset, bool is_paged) {
   const auto type = data_type(config.dtype);
@@ -75,7 +75,7 @@ void set_block_mask(const Graph& graph, const Config& config, fe::graph::SDPA_at
   attributes.set_block_mask(input(graph, "block_mask", dims, packed_strides(dims), fe::DataType_t::UINT8));
 }
 
-// What only newer releases can say.
+// Features that only newer releases support.
 void set_newer([[maybe_unused]] const Config& config, [[maybe_unused]] const Common& common,
                [[maybe_unused]] fe::graph::SDPA_attributes& attributes) {
   if (config.unfuse_fma) attributes.set_unfuse_fma(true);
@@ -158,7 +158,7 @@ Tensor block_scale(const Graph& graph, const std::string& name, const Dims& dims
   const Dims shape{dims[0], dims[1], along_sequence ? scales(dims[2]) : round_up(dims[2], 128),
                    along_sequence ? round_up(dims[3], 128) : scales(dims[3])};
   Dims strides = packed_strides(shape);
-  if (along_sequence) strides = {strides[0], strides[1], 1, shape[2]};  // what is contracted is contiguous
+  if (along_sequence) strides = {strides[0], strides[1], 1, shape[2]};  // the contracted axis is contiguous
   const Tensor tensor = input(graph, name, shape, strides, fe::DataType_t::FP8_E8M0);
   tensor->set_reordering_type(fe::TensorReordering_t::F8_128x4);
   return tensor;
@@ -217,7 +217,7 @@ void count_tokens([[maybe_unused]] const Tensor& tensor, const Config& config) {
 #endif
 }
 
-// Statistics alone have a layout and a type of their own.
+// Only the statistics have their own layout and type.
 void shape_as_statistics(const Tensor& tensor, const Config& config, const Common& common) {
   shape_as_rows(tensor, config, common);
   tensor->set_data_type(data_type(config.stats_dtype));

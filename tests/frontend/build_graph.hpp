@@ -1,4 +1,4 @@
-// cudnn-frontend graphs of attention configs, through its public API only.
+// Builds cudnn-frontend graphs for attention configs, only through its public API.
 #pragma once
 
 #define NV_CUDNN_FRONTEND_USE_DYNAMIC_LOADING  // cuDNN and CUDA by dlopen, so that no CUDA library is linked
@@ -16,42 +16,43 @@ using Graph = std::shared_ptr<fe::graph::Graph>;
 using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Modifier = std::function<Tensor(Graph, Tensor)>;
 
-/// Adds the config's attention to `graph`, whose SM version is set where
-/// there is no device. Throws NotExpressible, or what cudnn-frontend throws.
+/// Adds the config's attention to `graph`. Without a device, the graph's SM version must be set. Throws NotExpressible,
+/// or what cudnn-frontend throws.
 void add_attention(const Graph& graph, const Config& config);
 
-// What the forward and the backward pass share.
+// Shared by the forward and the backward pass.
 
 fe::DataType_t data_type(const std::string& name);
 Tensor input(const Graph& graph, const std::string& name, const Dims& dims, const Dims& strides, fe::DataType_t type);
 /// One element in device memory.
 Tensor scalar_input(const Graph& graph, const std::string& name, fe::DataType_t type);
 
-/// The tensors around the attention; null where the config has none.
+/// The tensors around the attention; null if the config has none.
 struct Common {
   Tensor q, k, v, q_offset, k_offset, v_offset, o_offset, stats_offset;
   Tensor seqlen_q, seqlen_kv, cu_seqlen_q, cu_seqlen_kv, scale, bias, seed, dropout_offset, dropout_mask, dropout_scale,
       sink;
 };
 Common common_tensors(const Graph& graph, const Config& config);
-/// Where offsets count tokens: how many elements one has in this tensor. Throws NotExpressible for a release without.
+/// If offsets count tokens, sets the elements per token of this tensor. Throws NotExpressible for a release without
+/// them.
 void count_tokens(const Tensor& tensor, const Config& config);
 /// Shape {batch, heads_q, seqlen_q, 1}: softmax statistics, maxima, sums.
 void shape_as_rows(const Tensor& tensor, const Config& config, const Common& common);
-/// The same with the layout and type that the config gives them.
+/// The same with the config's layout and type for them.
 void shape_as_statistics(const Tensor& tensor, const Config& config, const Common& common);
 
 struct Modifiers {
   Modifier forward, backward;
 };
-/// score_mod, then softcap; both empty where the config has neither.
+/// score_mod, then softcap; both empty if the config has neither.
 Modifiers score_modifiers(const Graph& graph, const Config& config);
 
 void add_forward(const Graph& graph, const Config& config);
 void add_backward(const Graph& graph, const Config& config);
 void add_fp8_backward(const Graph& graph, const Config& config);
 
-/// Block scales of MXFP8 for `dims`, one for 32 elements along head_dim, or along the sequence.
+/// Block scales of MXFP8 for `dims`, one per 32 elements along head_dim, or along the sequence.
 Tensor block_scale(const Graph& graph, const std::string& name, const Dims& dims, bool along_sequence);
 
 /// Settings that every attributes class of cudnn-frontend has under the same names.

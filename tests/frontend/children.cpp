@@ -33,7 +33,7 @@ std::string name_in(const std::string& line) {
     std::fprintf(pipe, "%s\n", ask(lines[i]).to_json().dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
     std::fflush(pipe);
   }
-  _exit(0);  // static destructors are not what is tested
+  _exit(0);  // static destructors are not under test
 }
 
 Verdict from_json(const Json& json) {
@@ -41,7 +41,7 @@ Verdict from_json(const Json& json) {
           json.at("message"), json.at("engines"), json.at("implementation")};
 }
 
-// The last of what the child wrote to its standard streams.
+// The end of the child's standard output and error.
 std::string last_words(FILE* said) {
   std::fflush(said);
   const long size = lseek(fileno(said), 0, SEEK_END);
@@ -51,7 +51,7 @@ std::string last_words(FILE* said) {
   return text;
 }
 
-// Reads verdicts until the child closes the pipe or is late; returns whether it was late.
+// Reads verdicts until the child closes the pipe or exceeds its time; returns whether it did.
 bool read_verdicts(int from_child, int timeout_seconds, const std::function<void(const Verdict&)>& report) {
   std::string buffer;
   char chunk[65536];
@@ -102,7 +102,7 @@ void ask_all(const std::vector<std::string>& lines, const std::function<Ask()>& 
     if (late) kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {  // the environment lacks something: so it will again
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {  // something is missing, so the next child would fail too
       std::fprintf(stderr, "%s\n", last_words(said).c_str());
       std::exit(3);
     }

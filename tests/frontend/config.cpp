@@ -6,7 +6,7 @@
 namespace frontend {
 namespace {
 
-// Keys of features that are off may be absent, null, false or "none".
+// Keys of disabled features may be absent, null, false or "none".
 bool is_off(const Json& json, const char* key) {
   if (!json.contains(key)) return true;
   const Json& value = json[key];
@@ -34,7 +34,7 @@ std::vector<std::string> groups_of(const std::string& name) {
   return groups;
 }
 
-// Q, K, V by one name, or each by its key; `prefix` is "d" for gradients, whose keys may have it.
+// Q, K, V by one name, or each by its key. `prefix` is "d" for the keys of gradients.
 void parse_layouts(const Json& json, const std::string& prefix, Layout& q, Layout& k, Layout& v) {
   if (json.is_string()) {
     const auto groups = groups_of(json.get<std::string>());
@@ -132,7 +132,7 @@ void parse_paged(const Json& json, Config& config) {
   config.paged = result;
 }
 
-// What cuDNN got after 9.21.
+// Features that cuDNN gained after 9.21.
 void parse_newer(const Json& json, Config& config) {
   if (!is_off(json, "cu_seqlens")) config.cu_seqlens = json["cu_seqlens"].get<std::string>();
   config.ragged_tokens = json.value("ragged_unit", "element") == "token";

@@ -1,4 +1,4 @@
-// One attention config as attnprobe normalises it (docs/config.md), read without attnprobe's own code, so that a
+// One attention config in attnprobe's normalised form (docs/config.md), read without attnprobe's own code, so that a
 // mistake there shows as a difference.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace frontend {
 using Json = nlohmann::json;
 using Dims = std::vector<int64_t>;
 
-/// cudnn-frontend's public API has no way to say this config.
+/// cudnn-frontend's public API cannot express this config.
 struct NotExpressible : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -28,7 +28,7 @@ struct Layout {
   bool ragged() const { return axes.find('t') != std::string::npos; }
 };
 
-/// Of `layout` for the extents {b, h, s, d}; a digit counts interleaved tensors, t stands for bs.
+/// The strides of `layout` for the extents {b, h, s, d}. A digit counts interleaved tensors, t stands for bs.
 Dims strides_of(const Layout& layout, const Dims& dims);
 /// Row-major.
 Dims packed_strides(const Dims& dims);
@@ -65,7 +65,7 @@ struct Config {
   bool offsets_are_i64 = false, ragged_stats = true;
   std::optional<int64_t> max_total_q, max_total_kv;
   bool scale_is_tensor = false;
-  std::optional<double> scale;  ///< none and no tensor: no scale at all
+  std::optional<double> scale;  ///< no scale, unless a tensor gives it
   std::optional<int64_t> window_left, window_right;
   bool bottom_right = false, padding = false;
   std::optional<Bias> bias;
@@ -94,7 +94,7 @@ struct Config {
   Dims bias_dims() const;
 };
 
-/// Throws nlohmann's exceptions on anything malformed.
+/// Throws nlohmann's exceptions for malformed input.
 Config parse_config(const Json& json);
 
 }  // namespace frontend

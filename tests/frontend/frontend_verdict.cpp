@@ -1,10 +1,10 @@
-// What cudnn-frontend itself says about attention configs: reads normalised configs as JSON lines, writes one verdict a
-// line. Without a GPU it asks about the one whose cuDNN device properties it is given.
+// Asks cudnn-frontend itself about attention configs: reads normalised configs as JSON lines, writes one verdict per
+// line. Without a GPU it asks about the GPU with the given cuDNN device properties.
 //
-//   frontend_verdict --properties FILE [--driver FILE] [--cudnn FILE] [--timeout SECONDS] < configs >
-//   verdicts frontend_verdict --device          [--cudnn FILE] [--timeout SECONDS] < configs > verdicts
+//   frontend_verdict --properties FILE [--driver FILE] [--cudnn FILE] [--timeout SECONDS] < configs > verdicts
+//   frontend_verdict --device          [--cudnn FILE] [--timeout SECONDS] < configs > verdicts
 //
-// With --graphs it writes the graphs themselves instead (graphs.hpp), with --serialized their stored plans too.
+// With --graphs it writes the graphs instead (graphs.hpp), with --serialized also their stored plans.
 #include "verdict.hpp"
 
 #include <dlfcn.h>
@@ -18,7 +18,7 @@
 #include "graphs.hpp"
 
 namespace cudnn_frontend {
-void* cudnn_dlhandle = nullptr;  // cudnn-frontend wants its user to define it
+void* cudnn_dlhandle = nullptr;  // cudnn-frontend requires its user to define it
 }
 
 namespace frontend {
@@ -66,7 +66,7 @@ Options parse_options(int argc, char** argv) {
   return options;
 }
 
-// The properties of a file of their own, or of an attnprobe target.
+// The properties from a separate file, or from an attnprobe target.
 Json read_properties(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail("cannot read " + path);
@@ -74,7 +74,7 @@ Json read_properties(const std::string& path) {
   return json.contains("properties") ? json["properties"] : json;
 }
 
-// What every graph is built for.
+// The target of every graph.
 struct Target {
   std::shared_ptr<fe::DeviceProperties> properties;  ///< null: a real device, and the handle
   int32_t sm = 0;
@@ -82,7 +82,7 @@ struct Target {
 };
 
 Target open_target(const Options& options) {
-  // Before cuDNN, which asks for libcuda.so.1 and then finds this one by its SONAME.
+  // Before cuDNN, which then finds this libcuda.so.1 by its SONAME.
   if (!options.driver.empty() && dlopen(options.driver.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) fail(dlerror());
   fe::cudnn_dlhandle = dlopen(options.cudnn.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (fe::cudnn_dlhandle == nullptr) fail(dlerror());
@@ -157,7 +157,7 @@ Verdict ask_one(const Target& target, const std::string& line) {
   Verdict verdict;
   verdict.stage = "parse";
   try {
-    fe::detail::get_last_error_string_();  // cuDNN keeps the last text until it is read
+    fe::detail::get_last_error_string_();  // clears it: cuDNN keeps the last text until it is read
     const Json json = Json::parse(line);
     verdict.name = json.value("name", "");
     walk(target, parse_config(json), verdict);
@@ -175,7 +175,7 @@ void write_graphs(const Options& options, const std::vector<std::string>& lines)
   const Target target = open_target(options);
   watch_operation_graphs();
   for (const std::string& line : lines) {
-    // A child each: cudnn-frontend 1.23 writes beyond its array of operations for the longest graphs.
+    // One child each: cudnn-frontend 1.23 writes beyond its array of operations for the longest graphs.
     const pid_t child = fork();
     if (child < 0) fail("fork failed");
     if (child > 0) {

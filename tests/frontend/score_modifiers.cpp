@@ -1,4 +1,4 @@
-// Score modifiers as cudnn-frontend's own tests and samples write them (test_flexible_sdpa*.py).
+// Score modifiers in the form of cudnn-frontend's own tests and samples (test_flexible_sdpa*.py).
 #include <limits>
 
 #include "build_graph.hpp"
@@ -43,7 +43,7 @@ Tensor select(const Graph& graph, const Tensor& where_true, const Tensor& where_
   return result;
 }
 
-// A mask of the scores: the gradient is masked as they are, with zero.
+// A mask of the scores: the gradient gets the same mask, with zero.
 Modifiers masking(const Graph& main, const Modifier& mask) {
   const Tensor hidden = main->tensor(-std::numeric_limits<float>::infinity());
   const Tensor zero = main->tensor(0.0F);
@@ -102,7 +102,7 @@ Modifiers factor(const Tensor& tensor) {
   return {multiply, multiply};
 }
 
-// A constant is added, so the gradient passes through.
+// A constant is added, so the gradient is unchanged.
 Modifiers relative_position() {
   return {[](Graph graph, Tensor x) {
             const Tensor distance = pointwise(graph, PointwiseMode_t::SUB, index_of(graph, x, 2), index_of(graph, x, 3),
@@ -112,7 +112,7 @@ Modifiers relative_position() {
           {}};
 }
 
-// `gradient` takes the graph, dy and the modifier's input.
+// `gradient` receives the graph, dy and the modifier's input.
 Modifiers function_of(const Modifier& value, const std::function<Tensor(Graph, Tensor, Tensor)>& gradient) {
   const auto saved = std::make_shared<Tensor>();
   return {[=](Graph graph, Tensor x) {

@@ -1,4 +1,4 @@
-// What every fuzz target holds its input to, and files for readers that want one.
+// The limits of every fuzz target, and files for readers that need one.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@ inline std::string_view text_of(const uint8_t* data, size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }
 
-/// Calls `read`, which may throw Error, as bad input should. More than 2 s of this process's time is a finding: libFuzzer's own
-/// limit counts what a busy machine does meanwhile.
+/// Calls `read`, which may throw Error for bad input. More than 2 s of this process's CPU time is a finding;
+/// libFuzzer's own limit would count other load on the machine.
 template <class Read>
 void bounded(const Read& read) {
   const auto seconds = [] {
@@ -29,7 +29,7 @@ void bounded(const Read& read) {
   };
   constexpr double most = 2;
   const double begin = seconds();
-  static bool is_warm = false;  // the first input reads the data that all share
+  static bool is_warm = false;  // the first input loads the data that all share
   try {
     read();
   } catch (const Error&) {

@@ -1,4 +1,4 @@
-// Config documents: parsed, and the first of their configs built and recognised again.
+// Config documents: parsed, and the first configs built and recognised again.
 #include "attention/config.hpp"
 #include "bounded.hpp"
 #include "recognise/recognise.hpp"

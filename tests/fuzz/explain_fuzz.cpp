@@ -1,4 +1,4 @@
-// Any text, as `explain` is given it: answered by rule, in words and as JSON.
+// Any text for `explain`: answered by rule, as text and as JSON.
 #include "base/text.hpp"
 #include "bounded.hpp"
 #include "explain/explain_text.hpp"

@@ -1,5 +1,5 @@
-// cudnn-frontend's JSON and its serialized form: imported, and built where it is attention. An Error that says what is
-// wrong is what bad input gets; anything else is a bug.
+// cudnn-frontend's JSON and its serialized form: imported, and built if it is attention. Bad input must give an Error
+// that names the problem.
 #include "bounded.hpp"
 #include "build/build.hpp"
 #include "importers/cudnn_frontend/import_frontend.hpp"

@@ -1,4 +1,4 @@
-// Baselines that a team commits, as --baseline reads them.
+// Committed baselines, as --baseline reads them.
 #include "bounded.hpp"
 #include "report/model/baseline.hpp"
 

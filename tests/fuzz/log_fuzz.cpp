@@ -1,4 +1,4 @@
-// cuDNN logs, pasted lines, whatever is taken for them: read, recognised, explained.
+// cuDNN logs, pasted lines, and text that looks like them: read, recognised, explained.
 #include "bounded.hpp"
 #include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::bounded([&] {
     replay::LogReader reader;
-    // Cut anywhere: the first byte says where.
+    // Split anywhere: the first byte decides.
     const size_t cut = size == 0 ? 0 : data[0] * size / 256;
     reader.feed(text.substr(0, cut));
     reader.feed(text.substr(cut));

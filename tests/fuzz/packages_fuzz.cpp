@@ -1,4 +1,4 @@
-// METADATA and RECORD of a Python package; the first byte says which.
+// METADATA and RECORD of a Python package; the first byte decides which.
 #include "bounded.hpp"
 #include "campaign/python_packages.hpp"
 

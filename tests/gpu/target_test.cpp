@@ -1,4 +1,4 @@
-// The catalogue of GPUs and files of one's own.
+// The catalogue of GPUs, and user files.
 #include "gpu/target.hpp"
 
 #include <algorithm>

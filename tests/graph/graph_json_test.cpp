@@ -30,7 +30,7 @@ std::vector<OpGraph> one_of_each_pattern() {
           graph_of(R"("pattern": "mha", "mask": "padding_causal")"), graph_of(R"("pattern": "two_matmul")")};
 }
 
-// Every operation, every port and every attribute is in one of these, and every property of tensors.
+// Together these have every operation, port and attribute, and every property of tensors.
 std::vector<OpGraph> every_feature() {
   std::vector<OpGraph> graphs = one_of_each_pattern();
   const std::string composite = R"("pattern": "sdpa_composite", )", unified = R"("pattern": "sdpa_unified", )",
@@ -61,7 +61,7 @@ std::vector<OpGraph> every_feature() {
            mha + R"("mask": "padding", "dropout": 0.5, "pass": "bprop", "bias": {"grad": true})"})
     for (const CudnnVersion version : std::initializer_list<CudnnVersion>{91900, 92200})
       graphs.push_back(graph_of(members, version));
-  // No builder sets these factors; graphs of other programs may have them.
+  // No builder sets these factors, but graphs of other programs may have them.
   OpGraph scaled = graphs.front();
   for (auto& operation : scaled.operations)
     if (auto* pointwise = std::get_if<Pointwise>(&operation)) {
@@ -72,7 +72,7 @@ std::vector<OpGraph> every_feature() {
   return graphs;
 }
 
-// The same graph with other uids, the tensors in another order.
+// The same graph with other uids and another order of tensors.
 OpGraph renumbered(const OpGraph& graph) {
   Json json = to_json(graph);
   auto renumber = [](Json& uid) { uid = 10000 - uid.get<int64_t>() * 7; };
@@ -97,7 +97,7 @@ Tensor& tensor_named(OpGraph& graph, const std::string& name) {
   return *found;
 }
 
-// Whether a change that `change` makes to the graph changes its hash.
+// Whether `change` changes the graph's hash.
 template <class F>
 bool hash_tells(F change) {
   OpGraph graph = causal();
@@ -105,7 +105,7 @@ bool hash_tells(F change) {
   return hash(graph) != hash(causal());
 }
 
-// Another value that the key of an operation may have; a port leads to the tensor `elsewhere`.
+// Another valid value for the key of an operation; a port refers to the tensor `elsewhere`.
 Json changed(const std::string& key, const Json& value, Uid elsewhere) {
   if (key == "mode") return value == "EXP" ? "LOG" : "EXP";
   if (key == "operator") return value == "MUL" ? "ADD" : "MUL";
@@ -234,7 +234,7 @@ TEST_CASE("The hash sees every port and every attribute of every operation", "[g
       }
     }
   }
-  // All that operation_table.hpp lists has been there: a new port or attribute needs a graph above.
+  // All of operation_table.hpp has occurred: a new port or attribute needs a graph above.
   std::map<std::string, int> keys;
   std::set<std::string> pairs;
   for (const auto& place : seen) pairs.insert(place.substr(0, place.rfind('/')));
@@ -293,7 +293,7 @@ TEST_CASE("Graphs of different features have different hashes", "[graph][hash]")
 }
 
 TEST_CASE("Hashes are stable across releases", "[graph][hash]") {
-  // Reports are compared by these: a change breaks every stored report, so make one only knowingly.
+  // Reports are compared by these hashes. A change breaks every stored report, so make one only on purpose.
   CHECK(hash(graph_of(R"("pattern": "two_matmul")")) == "e9b0fe10d1afe467293646dfb4cc8e74");
   CHECK(hash(graph_of(R"("pattern": "sdpa_composite", "mask": "causal")")) == "b64964acabc92f505397c7423b5fc29e");
   CHECK(hash(graph_of(R"("pattern": "sdpa_unified", "mask": "padding", "dtype": "bf16")")) ==

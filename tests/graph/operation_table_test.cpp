@@ -1,4 +1,4 @@
-// The table of operations: names, attributes and keys are told apart, and exceptions are where they should be.
+// The table of operations: names, attributes and keys are unique, and exceptions are where they should be.
 #include "graph/operation_table.hpp"
 
 #include <algorithm>
@@ -48,7 +48,7 @@ TEST_CASE("Rows of one operation differ in name, attribute, log key and JSON key
     if (!row.log.empty() && row.log != by_code) CHECK(seen.insert(of + "log " + std::string(row.log)).second);
     if (row.attribute.number == no_cudnn_name.number) return;
     ++attributes;
-    // A seed is a tensor or a constant under one attribute.
+    // A seed is a tensor or a constant, under the same attribute.
     const bool shared = std::string_view(row.name) == "constant_seed";
     if (!shared) CHECK(seen.insert(of + "attribute " + std::to_string(row.attribute.number)).second);
     CHECK(std::string_view(row.attribute.name).substr(0, 11) == "CUDNN_ATTR_");

@@ -1,4 +1,4 @@
-// Graphs that are one but for numbering and order, and what is said of those that are not.
+// Graphs that are equal up to numbering and order, and the differences of those that are not.
 #include "graph/same_graph.hpp"
 #include "attention/config.hpp"
 #include "build/build.hpp"
@@ -51,7 +51,7 @@ TEST_CASE("same_graph: maps every tensor to the one with its part, whatever orde
       const Tensor &a = tensor(graph, here), &b = tensor(other, there);
       INFO(a.name);
       CHECK(a.dims == b.dims);
-      CHECK(a.value == b.value);  // values are no part of the comparison, yet they agree
+      CHECK(a.value == b.value);  // values are not compared, but they agree
       CHECK(a.ragged_offset.has_value() == b.ragged_offset.has_value());
     }
   }
@@ -129,7 +129,7 @@ TEST_CASE("same_graph: what cuDNN does not read makes no difference", "[graph]")
 }
 
 TEST_CASE("same_graph: ties are broken, and wiring that looks alike everywhere is told apart", "[graph]") {
-  // Rings of products of one kind each: two rings of three look from every place like one ring of six.
+  // Rings of products of one kind each: from every place, two rings of three look like one ring of six.
   auto rings = [](const std::vector<size_t>& lengths) {
     OpGraph graph;
     for (const size_t length : lengths) {

@@ -42,7 +42,7 @@ class Imagined {
   Json when_;
 };
 
-// What random configs show of it, and the region around the first that fails.
+// The region around the first failing random config.
 Region region_of(const Json& when) {
   const Imagined cudnn(when);
   std::vector<Trial> known;
@@ -52,7 +52,7 @@ Region region_of(const Json& when) {
   return fence(*failing, known, 90, cudnn, {});
 }
 
-// Of random configs, how many the found condition judges otherwise than the true one.
+// The number of random configs for which the found condition and the true one differ.
 size_t misjudged(const Region& region, const Json& when) {
   size_t wrong = 0;
   for (const auto& probe : draw_probes(500'000, 1000)) {

@@ -1,4 +1,4 @@
-// cuDNN's own JSON of an operation graph: what is read, and what a wrong value's message says.
+// cuDNN's own JSON of an operation graph: its contents, and the error for a wrong value.
 #include "catch.hpp"
 #include "importers/import.hpp"
 #include "support.hpp"

@@ -1,5 +1,5 @@
-// cudnn-frontend's JSON. The fixture holds real graphs of it with the hash of attnprobe's graph for the same cuDNN and
-// GPU, which was compared with what cudnn-frontend handed to cuDNN when the fixture was made.
+// cudnn-frontend's JSON. The fixture has its real graphs, each with the hash of attnprobe's graph for the same cuDNN
+// and GPU. When the fixture was made, those were compared with what cudnn-frontend passed to cuDNN.
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -45,7 +45,7 @@ std::string bytes_of(const std::string& hexadecimal) {
   return bytes;
 }
 
-// What a usage error says; "" where there is none.
+// The usage error, or "".
 std::string refusal(const Json& json) {
   try {
     import_frontend_json(json);
@@ -75,7 +75,7 @@ Json frontend_tensor(const std::vector<int64_t>& dim, const std::vector<int64_t>
           {"uid_assigned", false}};
 }
 
-// O = relu(Q K) V, the intermediate tensors' dims left to be inferred.
+// O = relu(Q K) V; the dims of intermediate tensors must be inferred.
 Json primitive_graph() {
   Json json = {{"context",
                 {{"name", "two matmuls"},
@@ -152,7 +152,7 @@ TEST_CASE("frontend json: older versions, read by their own fields") {
   CHECK(bottom.spec->mask.window_right == 0);
   CHECK(bottom.spec->pass == attention::Pass::fprop);
 
-  // Neither has ragged offsets in the JSON; only the first has anything else that tells.
+  // Neither has ragged offsets in the JSON; only the first has other evidence.
   const FrontendGraph ragged = import_frontend_json(fixture_graph("bprop ragged (cudnn-frontend 11200)"));
   CHECK(ragged.spec->q.axes == "thd");
   CHECK(noted(ragged, "concluded"));
@@ -240,7 +240,7 @@ TEST_CASE("frontend json: nothing that is taken away or exchanged does more than
       for (const Json& value : values) {
         Json json = fixture_graph(name);
         json[Json::json_pointer(pointer)] = value;
-        refusal(json);  // checks that an error is one of usage
+        refusal(json);  // checks that an error is a usage error
       }
   }
   const Json primitive = primitive_graph().flatten();

@@ -1,4 +1,4 @@
-// cuDNN's log, read back: the graph that was logged comes out, or what is missing of it is said.
+// cuDNN's log, read back: the result is the logged graph, or a list of what is missing.
 #include <random>
 
 #include "attention/random_config.hpp"
@@ -15,10 +15,10 @@ using namespace attnprobe::importers;
 
 namespace {
 
-// What the installed cuDNN logs of graphs, and what the graphs were: the lines of log_writer.
+// The installed cuDNN's log of graphs, and the graphs themselves: the lines of log_writer.
 struct Logged {
   std::vector<LogCall> messages;
-  std::vector<Json> graphs;  // those that cuDNN finalized
+  std::vector<Json> graphs;  // the finalized ones
 };
 
 Logged log_of(const std::string& config_files, const std::string& library = test::cudnn_path()) {
@@ -58,7 +58,7 @@ bool finalizes_graph(const LogCall& call) {
   return call.function == "cudnnBackendFinalize" && is_about(call, "OPERATIONGRAPH");
 }
 
-// The message in which the fixture's graph is finalized.
+// The message that finalizes the fixture's graph.
 struct Fixture {
   std::vector<LogCall> messages;
   OpGraph graph;
@@ -80,7 +80,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-// The error for the tree of `name` with the first line that holds `from` changed.
+// The error for the tree of `name` after its first line with `from` was changed.
 std::string error_with(const std::string& name, const std::string& from, const std::string& to) {
   auto lines = logged_fixture(name).tree();
   for (auto& line : lines)
@@ -127,7 +127,7 @@ TEST_CASE("the graph comes back where all tensors are made first, as cudnn-front
   bool destroying = false;
   for (const LogCall& call : features().messages) {
     const bool destroys = call.function == "cudnnBackendDestroyDescriptor";
-    if (destroying && !destroys) flush();  // the graph before dies before the next one's tensors are made
+    if (destroying && !destroys) flush();  // the previous graph is destroyed before the next one's tensors are made
     destroying = destroys;
     (!destroys && is_about(call, "TENSOR_DESCRIPTOR") ? tensors : others).push_back(call);
     if (finalizes_graph(call)) flush();
@@ -143,7 +143,7 @@ TEST_CASE("the calls of several threads do not mix", "[log_import][slow]") {
   for (size_t i = 0; i < count; ++i)
     for (const char* thread : {"a", "b"}) {
       mixed.push_back(messages[i]);
-      // A message that is cut off has no thread; its graph's operations were set just before.
+      // A truncated message has no thread; its graph's operations were set just before.
       if (!mixed.back().thread.empty()) mixed.back().thread = thread;
     }
   const auto both = logged_graphs(mixed);
@@ -176,12 +176,12 @@ TEST_CASE("a tree without the calls before it: what it leaves out is said", "[lo
   CHECK(says(imported.missing, "reorderings and ragged offsets, if there are any, of tensors ") == 1);
   CHECK(says(imported.inferred, "b of operation") == 2);
   CHECK(says(imported.inferred, "the order of the operations") == 1);
-  // All that is lost is said to be lost: with it the graph is the one that was built.
+  // All lost facts are reported; with them the graph is the one that was built.
   CHECK(says(imported.missing, "whether extents may change when the graph runs") == 1);
   CHECK(imported.missing.size() == 9);
   CHECK(!hash(imported.graph).empty());
 
-  // 9.28 shows everything of a unified operation and its sub-graph but reorderings, and nothing of the graph itself.
+  // 9.28 shows all of a unified operation and its sub-graph except reorderings, and nothing about the graph itself.
   const auto single = import_log_tree(logged_fixture("cudnn-9.28-single").tree());
   CHECK(hash(single.graph) == hash(logged_fixture("cudnn-9.28-single").graph));
   REQUIRE(single.missing.size() == 2);
@@ -191,7 +191,8 @@ TEST_CASE("a tree without the calls before it: what it leaves out is said", "[lo
 
 TEST_CASE("what the graph itself was told is in the calls before it, not in its tree", "[log_import]") {
   const Fixture loaded = logged_fixture("cudnn-9.28-single");
-  // A message that sets the graph's attribute `name`, or one that was cut off before the name; the last is the graph's.
+  // Messages that set the graph's attributes `names`; "" is a message truncated before the name. The last is the
+  // graph's.
   const auto with = [&](const std::vector<std::string>& names) {
     auto messages = loaded.messages;
     for (const std::string& name : names) {
@@ -222,7 +223,7 @@ TEST_CASE("what the graph itself was told is in the calls before it, not in its 
   const auto unknown = with({"CUDNN_ATTR_OPERATIONGRAPH_IS_NEW (899)"});
   REQUIRE(unknown.missing.size() == 1);
   CHECK(unknown.missing[0] == "CUDNN_ATTR_OPERATIONGRAPH_IS_NEW = true of the graph: attnprobe has no such attribute");
-  // The handle is one message; what more was cut off may be anything.
+  // One message is the handle; other truncated ones may be anything.
   const auto cut = with({""});
   CHECK(cut.missing.empty());
   REQUIRE(cut.inferred.size() == 1);

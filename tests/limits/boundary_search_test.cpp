@@ -1,4 +1,4 @@
-// The search for boundaries against functions of which every value is known.
+// Tests the search for boundaries on functions with known values.
 #include "limits/boundary_search.hpp"
 
 #include <functional>
@@ -23,13 +23,13 @@ BoundarySearch searched(const Range& range, const Answers& answers, std::vector<
   search.suppose(std::move(supposed));
   for (auto wanted = search.wanted(); !wanted.empty(); wanted = search.wanted())
     for (const int64_t value : wanted) {
-      REQUIRE(search.known().count(value) == 0);  // nothing is asked twice
+      REQUIRE(search.known().count(value) == 0);  // no value is asked twice
       search.tell(value, answers(value));
     }
   return search;
 }
 
-// The numbers of the range that the runs give another answer than it has, or none, or two.
+// The numbers of the range for which the runs give a wrong answer, or none, or two.
 size_t wrong(const BoundarySearch& search, const Range& range, const Answers& answers) {
   const auto runs = search.runs();
   size_t count = 0;
@@ -129,7 +129,7 @@ TEST_CASE("Special numbers of a long range are always asked", "[limits]") {
   for (const auto& supposed : {none, flat}) {
     const auto search = searched(range, isolated, supposed, 1024, {1337});
     CHECK(search.label_of(1337) == 1);
-    CHECK(search.label_of(2049) == 1);  // beside a power of two
+    CHECK(search.label_of(2049) == 1);  // next to a power of two
     CHECK(search.label_of(63) == 1);
     CHECK(search.known().size() < 400);
     CHECK(wrong(search, range, isolated) == 0);
@@ -165,8 +165,8 @@ TEST_CASE("A row that is not like the one before is searched for itself", "[limi
   }
 }
 
-// Bands of multiples, wilder than kernels have them: where a band begins and ends, and of what its numbers are multiples. Of a
-// band that is as narrow as the first grid all may be missed, and some are (279 of 300 are right when this is written).
+// Bands of multiples, more irregular than those of kernels. They vary in beginning, end and divisor. A band no wider
+// than the first grid may be missed completely, and some are (279 of 300 are right at the time of writing).
 TEST_CASE("Random bands of multiples are found", "[limits]") {
   std::mt19937 random(7);  // the same each time
   size_t asked = 0, all = 0;

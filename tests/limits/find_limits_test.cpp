@@ -1,4 +1,4 @@
-// Limits asked of cuDNN: the same as asking everything.
+// Limits found by asking cuDNN: the same as asking every value.
 #include "limits/find_limits.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ TEST_CASE("Limits of the head dimension are those of every head dimension asked"
   REQUIRE(found.rows.size() == 4);
   CHECK(found.cells == 4 * 160);
   CHECK(found.asked == found.cells);
-  // Everything, by the way that a user would ask it.
+  // Every value, asked as a user would.
   for (const std::string pass : {"fprop", "bprop"}) {
     const Run all =
         run_attnprobe(fmt::format("--heads 4 --seqlen 256 --head-dim 1:160 --mask none,causal --pass {} --target a100 "
@@ -86,7 +86,7 @@ TEST_CASE("Limits of the head dimension are those of every head dimension asked"
                   : 1;
     CHECK(different == 0);
   }
-  // Rows that are alike are one line, and each end has its reason.
+  // Equal rows share one line, and each end has its reason.
   const std::string text = report::limits_text(asked, found, {});
   CHECK_THAT(text, ContainsSubstring("Embedding dim per head for q and k is not a multiple of 8 (cuDNN)"));
   CHECK(found.lines.size() < found.rows.size());
@@ -121,7 +121,7 @@ TEST_CASE("What a long range leaves out is printed as not asked", "[limits]") {
              ContainsSubstring(" of 2000 asked)") && ContainsSubstring("The others were not asked: "));
   const Json run = report::limits_json(asked, found, "")["rows"][0]["runs"][0];
   CHECK(run["asked"].get<int64_t>() < run["count"].get<int64_t>());
-  // Many rows together are asked by samples, too.
+  // Many rows together are sampled, too.
   asked.axis = read_axes({"seqlen_q=1:200"}, "limits").front();
   asked.cells_in_full = 199;
   CHECK(find_limits(asked, {}, {}).asked < 100);
@@ -173,7 +173,7 @@ TEST_CASE("A value that contradicts another is invalid, and says why", "[limits]
   CHECK(point_at(found, found.rows[0], asked.axis, 0).word == "invalid");
   CHECK_THAT(point_at(found, found.rows[0], asked.axis, 0).reason, ContainsSubstring("interleaved"));
   CHECK(point_at(found, found.rows[0], asked.axis, 7).word == "yes");
-  CHECK(found.asked == 1);  // what is no config is not asked
+  CHECK(found.asked == 1);  // an invalid config is not asked
 }
 
 TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
@@ -205,7 +205,7 @@ TEST_CASE("A shape that nobody gave is assumed, and said", "[limits]") {
   const Json json = Json::parse(given.out);
   CHECK(json["assumed"] == Json::array({"heads 8"}));
   CHECK_THAT(json["command"].get<std::string>(), ContainsSubstring("--seqlen 256 --heads 8 "));
-  CHECK(json["widest_unasked"] == 0);  // of so few numbers all are asked
+  CHECK(json["widest_unasked"] == 0);  // so few numbers are all asked
   const Run half = run_attnprobe("limits head_dim --heads-q 8 --seqlen 256 --target a100");
   CHECK(half.exit_code == 2);
   CHECK_THAT(half.err, ContainsSubstring("\"heads_kv\" is missing"));
@@ -223,7 +223,7 @@ TEST_CASE("How many numbers in a row were left out is counted within runs", "[li
   row.runs = {{8, 64, 8, 0, 0}, {1, 63, 1, 8, 1}};
   for (const int64_t value : {8, 16, 64, 1, 63}) row.asked[value];
   found.rows.push_back(row);
-  CHECK(widest_unasked(found) == 61);  // 2 … 62, of which the multiples of 8 are another run's
+  CHECK(widest_unasked(found) == 61);  // 2 … 62; the multiples of 8 among them belong to another run
   found.rows[0].asked[30];
   CHECK(widest_unasked(found) == 32);
 }

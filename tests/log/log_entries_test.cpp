@@ -1,4 +1,4 @@
-// Log files taken apart: entries whole, cut, mixed and among other programs' text.
+// Log files split into entries: complete, truncated, mixed, and among other programs' text.
 #include "log/log_entries.hpp"
 
 #include <zlib.h>
@@ -171,13 +171,13 @@ TEST_CASE("gzip and xz are seen by their first bytes, what is left of a cut file
 
 TEST_CASE("a log is read in time that grows with its length, whatever its bytes", "[log]") {
   const auto seconds_of = [](const std::string& text) {
-    const std::clock_t begin = std::clock();  // of this process: the machine may be busy with others
+    const std::clock_t begin = std::clock();  // of this process: the machine may be busy with other work
     LogSplitter splitter([](LogEntry&&) {}, [](std::string_view, int64_t) {});
     for (size_t at = 0; at < text.size(); at += 1 << 18) splitter.feed(std::string_view(text).substr(at, 1 << 18));
     splitter.finish();
     return static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC;
   };
-  constexpr size_t size = 8 << 20;  // at 0.45 MB/s, as NULs were once read, 18 s
+  constexpr size_t size = 8 << 20;  // at 0.45 MB/s, the former speed for NULs, 18 s
   std::string mixed;
   while (mixed.size() < size) mixed += std::string("x\0", 2);
   for (const std::string& text : {std::string(size, '\0'), mixed, std::string(size, '\n'), std::string(size, '\r'),

@@ -1,5 +1,5 @@
-// Where the support check of what the heuristics propose is not the whole truth: configs that pass and do not compile,
-// and configs that no heuristic proposes. Measured with cuDNN 9.19 (docs/how-it-works.md, "Engines").
+// Cases in which the support check of proposed engine configs is not the whole truth. Some configs pass but do not
+// compile; others are proposed by no heuristic. Measured with cuDNN 9.19 (docs/how-it-works.md, "Engines").
 #include <algorithm>
 
 #include "catch.hpp"
@@ -58,7 +58,7 @@ TEST_CASE("fp8 with a sink on Hopper: everything that passes the check fails to 
           "head_dim": 128, "dtype": "fp8_e4m3", "sink": true})";
   const Answer checked = probe_one(config, "h200");
   if (!is_cudnn_9_19(checked)) return;
-  CHECK(checked.verdict == Verdict::supported);  // as far as the check goes
+  CHECK(checked.verdict == Verdict::supported);  // according to the check
   auto options = with_plans();
   options.sweep_where_none = false;
   const Answer built = probe_one(config, "h200", options);
@@ -103,7 +103,7 @@ TEST_CASE("fp8 192/128 backward on Blackwell works only with that config", "[eng
   CHECK(result.verdict == Verdict::supported);
   CHECK(mode_counts(result, "FRONTEND") == "1/1");
   CHECK(mode_counts(result, "A") == "0/3");
-  // Elsewhere there is no such config, and no other.
+  // On other GPUs there is neither this config nor another.
   const Answer h200 = probe_one(config, "h200");
   CHECK(h200.verdict == Verdict::unsupported);
   CHECK(h200.findings.modes.front().mode == "A");
@@ -111,8 +111,8 @@ TEST_CASE("fp8 192/128 backward on Blackwell works only with that config", "[eng
 }
 
 TEST_CASE("what no heuristic proposes is found by asking every engine", "[engines]") {
-  // Without cudnn-frontend's help (it refuses this one): the sweep finds Blackwell's deterministic kernel, which passes
-  // the check and does not compile. No support, then: programs do not get it, and would gain nothing.
+  // cudnn-frontend refuses this one, so it names no engine. The sweep finds Blackwell's deterministic kernel, which
+  // passes the check and does not compile. So it is unsupported: programs do not get that kernel, and could not use it.
   const Answer result = probe_one(
       R"({"pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64,
           "deterministic": true, "dropout": 0.1})",

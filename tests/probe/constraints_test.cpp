@@ -1,4 +1,4 @@
-// The asker's own limits: what remains, what would have been taken, and what is said where nothing remains.
+// The user's constraints: the remaining choice, the choice without them, and the message if nothing remains.
 #include "probe/constraints.hpp"
 
 #include <fmt/format.h>
@@ -73,7 +73,7 @@ TEST_CASE("deterministic is what the graph asks for or a run has shown, not the 
   CHECK_THAT(why(R"("seqlen_q": 1)", split), ContainsSubstring("differed from run to run on an H100"));
   CHECK(why(R"("pass": "fprop")", split).empty());
 
-  // A run counts, whatever else is known.
+  // A run counts, regardless of other knowledge.
   probe::WalkFindings findings;
   findings.engine_configs = {config_with(0, {}), config_with(0, {})};
   findings.engine_configs[0].run.emplace().deterministic = true;
@@ -95,10 +95,10 @@ TEST_CASE("a backward pass that must be deterministic is a no until the graph as
     CHECK(cause["category"] == "constraint");
     CHECK_THAT(cause["reason"].get<std::string>(), ContainsSubstring("sums dQ in an order that varies"));
     CHECK_THAT(cause["in_general"].get<std::string>(), ContainsSubstring("--deterministic true"));
-    // The advice holds.
+    // The advice works.
     CHECK(run_attnprobe(question + "--deterministic true --target " + target).exit_code == 0);
   }
-  // What is looked for keeps to the demand.
+  // Changes that are tried keep to the constraint.
   const Run helped = run_attnprobe(question + "--sweep --format json --target h100");
   CHECK(helped.json()["results"][0]["ways_out"][0]["changes"][0] == "in the deterministic form");
 }
@@ -107,7 +107,7 @@ TEST_CASE("a limit on the workspace takes another engine, and says which one the
           "[constraints]") {
   const Run all = run_attnprobe(backward + "--format json");
   const Json configs = all.json()["results"][0]["engine_configs"];
-  // Between the smallest and the largest workspace, whatever this cuDNN's are.
+  // Between the smallest and the largest workspace of this cuDNN.
   int64_t least = INT64_MAX, most = 0;
   for (const Json& config : configs) {
     if (!config["check"]["supported"].get<bool>()) continue;
@@ -133,7 +133,7 @@ TEST_CASE("where nothing keeps to the constraints it is a no, and cuDNN is not b
   CHECK(contains(run.out, "cuDNN supports this graph, but no engine config keeps to what was demanded."));
   CHECK(contains(run.out, "been engine 6 KERNEL_CFG=26: it does not have the note CUBLASLT_DEPENDENCY."));
   CHECK(contains(run.out, "left out: it does not have the note CUBLASLT_DEPENDENCY"));
-  CHECK_FALSE(contains(run.out, "the heuristics' first choice"));  // which is told already
+  CHECK_FALSE(contains(run.out, "the heuristics' first choice"));  // already reported
 }
 
 TEST_CASE("constraints that mean nothing are refused by name", "[constraints]") {

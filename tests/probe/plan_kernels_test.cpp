@@ -1,4 +1,4 @@
-// What a compiled plan says of its kernels, and what is made of bytes that are no such thing.
+// The kernels of a compiled plan, and the result for bytes that are not a plan.
 #include "probe/plan_kernels.hpp"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ TEST_CASE("a plan compiled for a GPU that is not there names its kernel, registe
     const auto& kernel = built->plan->kernels.front();
     CHECK(kernel.name.starts_with("cudnn_generated_fort_native_sdpa"));
     CHECK(contains(kernel.name, name));
-    // Warps of 32; a thread of an attention kernel holds tens of registers, 255 at most.
+    // Warps of 32; a thread of an attention kernel uses tens of registers, at most 255.
     REQUIRE(kernel.registers);
     CHECK((*kernel.registers >= 32 && *kernel.registers <= 255));
     REQUIRE(kernel.max_threads);
@@ -62,7 +62,7 @@ TEST_CASE("a plan in another form has no kernels, and one without machine code o
 }
 
 TEST_CASE("machine code that is cut off or damaged is read as far as it goes", "[plans]") {
-  // Any ELF file of 64 bits will do: nothing may be read outside of it.
+  // Any 64-bit ELF file works: nothing may be read outside it.
   std::ifstream file(program(), std::ios::binary);
   std::string bytes(1 << 16, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -71,7 +71,7 @@ TEST_CASE("machine code that is cut off or damaged is read as far as it goes", "
                         "ELF"));
   for (size_t size : {size_t{0}, size_t{3}, size_t{16}, size_t{63}, size_t{64}, size_t{4096}, bytes.size()})
     CHECK_NOTHROW(probe::kernels_of_cubin(std::string_view(bytes).substr(0, size)));
-  // Its table of sections anywhere.
+  // Its table of sections at any place.
   for (size_t at = 40; at < 64; ++at) {
     std::string damaged = bytes;
     damaged[at] = '\xff';

@@ -1,5 +1,5 @@
-// Every graph of verified-walks-cudnn-9.19.json on every GPU of it: the product's own builders and walk must see what an
-// independent program, with wiring of its own, saw, cell by cell.
+// Every graph of verified-walks-cudnn-9.19.json on every GPU in it. The product's own builders and walk must give the
+// findings of an independent program with its own wiring, cell by cell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@ using answer::Answer;
 
 namespace {
 
-// "2 24=7 256": engine, knobs by type, workspace, as the fixture writes what mode A returned, in order.
+// "2 24=7 256": engine, knobs by type, workspace. The fixture writes mode A's results this way, in order.
 std::vector<std::string> viable_of_mode_a(const Answer& result) {
   std::vector<std::pair<int64_t, std::string>> ranked;
   for (const auto& config : result.findings.engine_configs) {
@@ -38,7 +38,7 @@ std::vector<std::string> viable_of_mode_a(const Answer& result) {
   return texts;
 }
 
-// All first reasons of an engine's configs that mode A proposed and cuDNN rejected.
+// The first reasons of all the engine's configs that mode A proposed and cuDNN rejected.
 std::string first_reasons(const Answer& result, int64_t engine) {
   std::string reasons;
   for (const auto& config : result.findings.engine_configs)

@@ -1,4 +1,4 @@
-// The builders and the walk against the real cuDNN, on simulated GPUs: engines where it supports, reasons where not.
+// The builders and the walk with the real cuDNN on simulated GPUs: engines for supported graphs, reasons for others.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -60,12 +60,12 @@ TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]"
   REQUIRE(taken.size() == 2);
   CHECK(whole[0].findings.modes.size() == 3);
   CHECK(taken[0].findings.modes.size() == 1);
-  CHECK(taken[1].findings.modes.size() == 3);  // a no is a no of every mode
+  CHECK(taken[1].findings.modes.size() == 3);  // a no needs every mode
   REQUIRE(probe::first_working(taken[0].findings) != nullptr);
   CHECK(probe::first_working(taken[0].findings)->engine == probe::first_working(whole[0].findings)->engine);
   CHECK(probe::first_working(taken[1].findings) == nullptr);
   CHECK(taken[1].root_cause->reason == whole[1].root_cause->reason);
-  // What the asker demands may be found in another mode only, and so may what compiles.
+  // Only another mode may meet the user's constraint, or have a config that compiles.
   options.constraints.deterministic = true;
   CHECK(
       run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
@@ -78,7 +78,8 @@ TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]"
 }
 
 TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk][answers]") {
-  // Measured with 9.19: the sm80-style engine 1 everywhere, the family's own beside it, but on sm_121 none.
+  // Measured with 9.19: the sm80-style engine 1 on all GPUs, and the family's own next to it, except on sm_121, which
+  // supports none.
   const std::map<int, std::string> engines{{70, ""},     {75, ""},     {80, "1"},    {86, "1"},    {87, "1"},
                                            {89, "1"},    {90, "1 2"},  {100, "1 3"}, {103, "1 3"}, {107, "1 3"},
                                            {110, "1 3"}, {120, "1 4"}, {121, "1"}};
@@ -137,7 +138,8 @@ TEST_CASE("every knob value is tried with --engines knobs, and more is found tha
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64})", "h200", options);
   CHECK(result.findings.swept);
   if (!is_cudnn_9_19(result)) return;
-  // docs/how-it-works.md, "Engines": 1: 19, 2: {7, 31}, 4: {3, 26}; and KERNEL_CFG left to cuDNN on engines 1 and 2.
+  // docs/how-it-works.md, "Engines": 1: 19, 2: {7, 31}, 4: {3, 26}; and on engines 1 and 2 also cuDNN's own choice of
+  // KERNEL_CFG.
   const std::map<int64_t, std::pair<int64_t, int64_t>> viable_of_tried{{1, {20, 38}}, {2, {3, 38}}, {4, {2, 38}}};
   for (const auto& engine : result.findings.engines) {
     INFO("engine " << engine.engine);

@@ -1,9 +1,9 @@
-// For lab/break: an LD_PRELOAD library that lets the n-th call of a kind fail in the process that is started with it.
+// For lab/break: an LD_PRELOAD library that makes the n-th call of a kind fail in the process started with it.
 //   LD_PRELOAD=libfailing_calls.so FAILING_CALLS=write FAILING_FROM=3 FAILING_TO=3 FAILING_ERROR=28 attnprobe matrix …
-// FAILING_TO=0 lets every call from the n-th on fail, as a disk does that stays full. FAILING_COUNT=FILE is given the number of
-// calls at the end; with FAILING_FROM=0 none fails. Processes that this one starts have none of it: the library takes itself out
-// of the environment. Calls inside of the C library (the stack of a thread, fopen's open) are not seen; so a thread
-// and fopen are kinds of their own.
+// With FAILING_TO=0 every call from the n-th on fails, as with a disk that stays full. FAILING_COUNT=FILE receives the
+// number of calls at the end; with FAILING_FROM=0 none fails. Child processes are not affected, because the library
+// removes itself from the environment. Calls inside the C library (the stack of a thread, fopen's open) are not seen,
+// so threads and fopen are separate kinds.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -46,7 +46,7 @@ __attribute__((constructor)) static void read_environment(void) {
   unsetenv("FAILING_COUNT");
 }
 
-// By system call, so that the counting is not counted.
+// By system call, so that this write is not counted.
 __attribute__((destructor)) static void write_count(void) {
   if (!is_counted || count_file[0] == '\0') return;
   char text[32];
@@ -65,7 +65,7 @@ static int fails(const char* kind) {
   return 1;
 }
 
-// The function that this one stands before.
+// The function that this one wraps.
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 #define STAND_BEFORE(kind, result, failure, name, parameters, arguments) \
@@ -74,7 +74,7 @@ static int fails(const char* kind) {
     return NEXT(name) arguments;                                         \
   }
 
-// Standard error stays: the sentence about a full disk is looked for there.
+// Standard error never fails: it must show the message about a full disk.
 ssize_t write(int file, const void* data, size_t size) {
   if (file != STDERR_FILENO && fails("write")) return -1;
   return NEXT(write)(file, data, size);
@@ -112,7 +112,7 @@ STAND_BEFORE("pipe", int, -1, memfd_create, (const char* name, unsigned flags), 
 STAND_BEFORE("fopen", FILE*, NULL, fopen, (const char* path, const char* mode), (path, mode))
 STAND_BEFORE("fopen", FILE*, NULL, fopen64, (const char* path, const char* mode), (path, mode))
 
-// The mode is there only where a file is made.
+// Only calls that create a file have a mode.
 static mode_t mode_of(int flags, va_list rest) {
   return (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE ? va_arg(rest, mode_t) : 0;
 }

@@ -1,5 +1,6 @@
-// Which engines of cudnn-frontend's own serve a config, by attnprobe's data: reads configs, one JSON object a line, and prints for each
-// the strides of Q, K, V and O and the engines by compute capability. lab/compare-frontend-engines reads it.
+// Prints which of cudnn-frontend's own engines support a config, according to attnprobe's data. Reads configs, one JSON
+// object per line. Prints for each the strides of Q, K, V and O, and the engines by compute capability.
+// lab/compare-frontend-engines reads the output.
 #include <iostream>
 #include <string>
 

@@ -1,10 +1,10 @@
 // Makes cuDNN write its level-3 log of operation graphs, as a user's program does:
 //   CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=FILE log_writer [--target ID | --no-heuristics] [--plans] LIBCUDNN.so.9
 //     OUT.jsonl CONFIGS.json…
-// Builds and finalizes the graph of every config, and, where it finalizes, asks the heuristic modes A, B and FALLBACK
-// about a simulated GPU (an H200 unless --target says another); with --plans the plans of mode A are compiled. OUT gets one line a graph, in the order of the
-// log: config, status ("finalized" or cuDNN's refusal), hash, graph. The test program itself cannot do this: it
-// installs a log callback, which is one for the process.
+// Builds and finalizes the graph of every config. If it finalizes, asks the heuristic modes A, B and FALLBACK about a
+// simulated GPU (an H200 unless --target names another). With --plans it compiles the plans of mode A. OUT gets one
+// line per graph, in the order of the log: config, status ("finalized" or cuDNN's refusal), hash, graph. The test
+// program itself cannot do this, because it installs the only log callback of its process.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -46,9 +46,9 @@ void ask(const cudnn::Library& library, const cudnn::LoweredGraph& graph, cudnnB
   }
 }
 
-// "finalized", or what cuDNN said against the graph.
+// "finalized", or cuDNN's refusal of the graph.
 std::string write(const cudnn::Library& library, const graph::OpGraph& graph, const cudnn::DeviceContext* device) {
-  // An older cuDNN dies of a type that it does not know, and with it the log of all other graphs.
+  // An older cuDNN crashes on an unknown type, and the log of all other graphs would be lost.
   const bool has_bytes = std::any_of(graph.tensors.begin(), graph.tensors.end(),
                                      [](const auto& t) { return t.data_type == DataType::byte_boolean; });
   if (has_bytes && library.version() < CudnnVersion{9, 25, 0}) return "left out: cuDNN knows byte_boolean from 9.25 on";
@@ -57,7 +57,7 @@ std::string write(const cudnn::Library& library, const graph::OpGraph& graph, co
     if (device == nullptr) return "finalized";
     for (const auto mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK}) try {
         ask(library, lowered, mode, *device);
-      } catch (const Error&) {  // the log has what there is to know
+      } catch (const Error&) {  // the log has the reason
       }
     return "finalized";
   } catch (const Error& e) {
@@ -92,7 +92,7 @@ int main(int argc, char** argv) {
   try {
     gpu::load_null_driver();
     const auto library = cudnn::Library::load(words[0]);
-    // Gives messages back to the log that the environment asks for (cudnnSetCallback's documentation), if it does.
+    // Directs messages to the log that the environment requests (cudnnSetCallback's documentation), if any.
     if (std::getenv("CUDNN_LOGLEVEL_DBG") != nullptr)
       library->api().cudnnSetCallback(CUDNN_SEV_ERROR_EN | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN, nullptr, nullptr);
     std::optional<cudnn::DeviceContext> device;

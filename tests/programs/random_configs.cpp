@@ -1,4 +1,4 @@
-// Prints random attention configs, one JSON object a line: random_configs COUNT FIRST_SEED [newer]
+// Prints random attention configs, one JSON object per line: random_configs COUNT FIRST_SEED [newer]
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>

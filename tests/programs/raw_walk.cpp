@@ -1,8 +1,8 @@
-// The calls of cuDNN that a walk makes, and nothing else: what scripts/bench holds a matrix against.
+// Only the cuDNN calls of a walk; scripts/bench compares a matrix with it.
 //
-//   raw_walk LIBCUDNN TARGET COUNT     composite attention of batch 1 to COUNT; prints milliseconds a graph
+//   raw_walk LIBCUDNN TARGET COUNT     composite attention of batch 1 to COUNT; prints milliseconds per graph
 //
-// The log callback is set as a walk sets it, since cuDNN gives its reasons there, but what comes is dropped.
+// It sets a log callback, as a walk does to get cuDNN's reasons, but drops the messages.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -30,7 +30,7 @@ void set_log(const cudnn::Library& library, bool info) {
   library.api().cudnnSetCallback(info ? errors | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN : errors, nullptr, drop);
 }
 
-// The questions of a walk to an engine config that passed, without those that this cuDNN does not know.
+// A walk's queries on a passing engine config, except those unknown to this cuDNN.
 void describe(const Descriptor& config) {
   const auto engines =
       config.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINECFG_ENGINE), CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);

@@ -1,5 +1,5 @@
-// Measures an answer of the library with workers that stay. It answers the same question once for each line on
-// standard input, and prints the milliseconds. scripts/bench-python holds the Python module against it.
+// Measures the library's answers with persistent workers. It answers the same question once per line of standard input,
+// and prints the milliseconds. scripts/bench-python compares the Python module with it.
 //
 //   warm_answers TARGET quick|usual
 #include <fmt/format.h>

@@ -3,10 +3,9 @@
 
   tests/python/compare_torch_why.py [--calls N] [--first N]
 
-For each call: what `why` says by rule (whether PyTorch takes cuDNN, for the GPU of this machine as a catalogue entry, too), what
-PyTorch itself chooses (torch._fused_sdp_choice), and what ran: the function that autograd recorded. Calls with a mask, with odd strides or
-without queries are not run, since kernels of PyTorch 2.11 read where nothing is for some of them. Needs PyTorch and attnprobe in the same
-Python. Ends with 1 where there is a difference.
+For each call it compares `why` by rule, PyTorch's own choice (torch._fused_sdp_choice), and the function that autograd recorded. `why` is
+also asked for the catalogue entry of this machine's GPU. Calls with a mask, with odd strides or without queries are not run. For some of
+them, kernels of PyTorch 2.11 read out of bounds. Needs PyTorch and attnprobe in the same Python. Exits with 1 if there is a difference.
 """
 import argparse
 import collections
@@ -44,7 +43,7 @@ def arguments_of(c):
 
 
 def what_ran(c, arguments):
-    """The backend that ran; "" where autograd recorded none, or it was not run; "raises"."""
+    """The backend that ran; "" if autograd recorded none, or if it was not run; "raises"."""
     if c["mask"] or c["odd"] in (gates.STRIDED, gates.BATCH) or c["s"] == 0:
         return ""
     try:
@@ -87,7 +86,7 @@ def main():
         ran = what_ran(c, arguments)
         counts[f"by rule {'cudnn' if rule_says_cudnn else 'not cudnn'}, chosen {why.backend}, ran {ran or 'unseen'}"] += 1
         is_wrong = rule_says_cudnn != (why.backend == "cudnn") or (ran not in ("", "raises") and (ran == "cudnn") != (why.backend == "cudnn"))
-        # What PyTorch would take and cuDNN refuses raises.
+        # If PyTorch chooses cuDNN and cuDNN refuses, the call raises.
         if ran == "raises" and why.backend == "cudnn" and why.cudnn_takes_it:
             is_wrong = True
         if is_wrong:

@@ -1,6 +1,6 @@
-"""A program's calls of cuDNN, without a GPU: asks the loaded library for engines of O = (Q K^T) V on a GPU that is not there.
+"""Calls cuDNN like a program, without a GPU: asks the loaded library for engines of O = (Q K^T) V on an absent GPU.
 
-The tests of attnprobe.watch look at what it brings to cuDNN. Numbers are those of cudnn_graph.h (9.8 to 9.28).
+The tests of attnprobe.watch observe these calls. The numbers are those of cudnn_graph.h (9.8 to 9.28).
 """
 
 import ctypes
@@ -75,7 +75,7 @@ class Cudnn:
         return graph
 
     def ask(self, target, length=64, head_dim=64, mode=2):
-        """How many engine configs the fallback mode has for the graph; None where it refuses."""
+        """How many engine configs the fallback mode has for the graph; None if it refuses."""
         shown = subprocess.run([self.program, "targets", "show", target], capture_output=True, text=True, check=True)
         properties = json.dumps(json.loads(shown.stdout)["properties"]).encode()
         device = self.create(DEVICE)

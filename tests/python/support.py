@@ -1,4 +1,4 @@
-"""What the tests of the Python module share: the module of this tree, and the library that they are run with."""
+"""Shared by the tests of the Python module: the module of this tree, and the library for it."""
 
 import os
 import pathlib
@@ -10,7 +10,7 @@ sys.path.insert(0, str(MODULE))
 
 for variable in ("ATTNPROBE_LIBRARY", "ATTNPROBE_PROGRAM"):
     if not os.environ.get(variable):
-        # Not skipped: a gate in which nothing is tested would be green.
+        # Not skipped: a gate without any tests would pass.
         sys.exit(f"{variable} is not set: tests/CMakeLists.txt sets it, as in ATTNPROBE_LIBRARY=build/libattnprobe.so "
                  "ATTNPROBE_PROGRAM=build/attnprobe python3 -m unittest discover -s tests/python")
 

@@ -1,4 +1,4 @@
-"""What a CI job runs: python3 -m attnprobe.ci, the scripts, and the action's own steps."""
+"""The commands of a CI job: python3 -m attnprobe.ci, the scripts, and the action's own steps."""
 
 import json
 import os
@@ -81,7 +81,7 @@ class Matrix(Job):
             self.assertIn(message, run.stderr)
 
     def test_versions_are_fetched(self):
-        # A program that writes down what it is asked.
+        # A program that records its arguments.
         program = self.folder / "program"
         program.write_text('#!/bin/sh\necho "$@" >>calls\n[ "$1" = cudnn ] && mkdir -p "$XDG_CACHE_HOME/attnprobe/cudnn/9.9.0.52" '
                            '"$XDG_CACHE_HOME/attnprobe/cudnn/9.28.1.4"\n[ "$1" = matrix ] && exit 3\nexit 0\n')
@@ -131,7 +131,7 @@ class Action(Job):
         self.check_run("")
 
     def test_a_single_option(self):
-        # As action.yml and docs/matrix.md name it: one word that begins as an option does.
+        # As in action.yml and docs/matrix.md: one word that begins like an option.
         self.check_run("--suggest")
 
     def check_run(self, options):
@@ -140,7 +140,7 @@ class Action(Job):
         values.update(CONFIGS="good.json", TARGETS="h200", BASELINE="cache", FAIL_ON="regression", ARTIFACT="attnprobe", OPTIONS=options,
                       GITHUB_ACTION_PATH=str(support.ROOT), GITHUB_OUTPUT=str(self.folder / "outputs"),
                       GITHUB_STEP_SUMMARY=str(self.folder / "summary.md"))
-        # What pip would install is this tree, which needs no installing.
+        # pip would install this tree, which needs no installation.
         package = "ATTNPROBE_PACKAGE=${PACKAGE:-attnprobe} "
         self.assertIn(package, self.step())
         step = self.step().replace(package, "")

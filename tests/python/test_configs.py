@@ -1,4 +1,4 @@
-"""What Python programs give, as the service takes it."""
+"""Converts the arguments of Python programs to requests of the service."""
 
 import gzip
 import lzma

@@ -1,4 +1,4 @@
-"""Programs that attnprobe emits in Python: they are Python, and where cudnn-frontend is installed it says what attnprobe says."""
+"""Emitted Python programs: they are valid Python, and if cudnn-frontend is installed, it gives attnprobe's answer."""
 
 import ast
 import importlib.util

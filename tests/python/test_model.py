@@ -1,4 +1,4 @@
-"""Reports as data: no library is needed for what is read."""
+"""Reports as data: reading them needs no library."""
 
 import dataclasses
 import json

@@ -1,6 +1,6 @@
-"""Every example of docs/api.md is run, and prints what the page says; with another cuDNN it is run alone.
+"""Runs every example of docs/api.md and compares the output with the page. With another cuDNN it only runs them.
 
-A block may say what it needs: ```pycon torch=2.15 cudnn=9.8,9.19. A line "…" and a text behind it stand for anything.
+A block may state its requirements: ```pycon torch=2.15 cudnn=9.8,9.19. A line "…", and text after it, match anything.
 """
 
 import doctest
@@ -15,14 +15,14 @@ PAGE = support.ROOT / "docs" / "api.md"
 
 
 def blocks():
-    """(first line, what it needs, text) of each block."""
+    """(first line, requirements, text) of each block."""
     text = PAGE.read_text()
     for found in re.finditer(r"^```pycon([^\n]*)\n(.*?)^```", text, re.S | re.M):
         yield text.count("\n", 0, found.start()) + 1, dict(word.split("=") for word in found.group(1).split()), found.group(2)
 
 
 def lacks(needs):
-    """Why a block cannot be run here; "" where it can be."""
+    """Why a block cannot be run here; "" if it can be."""
     import attnprobe
 
     if "torch" in needs:

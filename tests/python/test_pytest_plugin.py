@@ -49,7 +49,7 @@ class Plugin(unittest.TestCase):
             place = pathlib.Path(folder) / "beside"
             place.mkdir()
             (place / "test_it.py").write_text(textwrap.dedent(TESTS))
-            # It expects what it gets.
+            # It expects the actual answer.
             (place / "configs.json").write_text('{"heads": 2, "seqlen": 64, "head_dim": 100, "expect": "no"}  // refused')
             run = subprocess.run(
                 [sys.executable, "-m", "pytest", "-p", "attnprobe.pytest_plugin", "-p", "no:cacheprovider", "--strict-markers", "-rA", "-q"],

@@ -1,4 +1,4 @@
-"""The recipes of docs/ci for somebody else's repository."""
+"""The recipes of docs/ci for a user's repository."""
 
 import http.server
 import json
@@ -41,7 +41,7 @@ class Recipes(test_ci.Job):
                          GITHUB_STEP_SUMMARY=str(self.folder / "summary.md"), **variables)
 
     def new(self, steps):
-        """Those that a job has not done yet: installing takes long, and is written but once."""
+        """The steps that a job has not done yet: installing takes long, so it is done once."""
         return steps[-1:] if self.installed else steps
 
     def shell(self, *options):
@@ -87,7 +87,7 @@ class Recipes(test_ci.Job):
         self.assertEqual(self.read("attention/attention.lock"), lock)
 
 
-# What asks the package index, and brings cuDNN, is told by the test; the rest is this tree's program.
+# The test answers for the package index and the downloads of cuDNN; the rest is this tree's program.
 PROGRAM_WITH_INDEX = """#!/bin/sh
 if [ "$1" = cudnn ]; then
   shift; echo "$*" >>cudnn-calls.txt
@@ -124,7 +124,7 @@ class Site(Recipes):
         self.addCleanup(self.server.shutdown)
 
     def steps(self, event):
-        """Runs those that are shell; what the second tells decides about the third, as its "if" says."""
+        """Runs the shell steps; the second one's output decides about the third, as its "if" says."""
         text = (support.ROOT / "docs" / "ci" / "site-github.yml").read_text()
         given = dict(re.findall(r"^  (\w+): (.*)$", re.search(r"^env:\n((?:  .*\n)+)", text, re.M).group(1), re.M))
         given["SITE"] = f"http://127.0.0.1:{self.server.server_port}"
@@ -154,11 +154,11 @@ class Site(Recipes):
         (self.folder / "attention-site").rename(self.folder / "published")
         self.assertEqual(self.steps("schedule")["build"], "no")
         self.assertFalse((self.folder / "attention-site").exists())
-        # A push builds it of what was kept: nothing is fetched or asked.
+        # A push builds it from saved results: nothing is downloaded or asked.
         self.assertEqual(self.steps("push")["build"], "yes")
         self.assertTrue((self.folder / "attention-site" / "model-3" / "index.html").exists())
         self.assertEqual(self.read("cudnn-calls.txt").splitlines()[3:], ["list --all"] * 2)
-        # A new one is told from an old one of the same minor version.
+        # A new patch version differs from an old one of the same minor version.
         self.write("index-of-test.txt", f"{support.CUDNN}.56  13    572 MB  to be fetched\n9.99.0.1  13    572 MB  to be fetched\n")
         (self.folder / "attention-matrices" / "9.99.0.1").mkdir()
         shutil.copytree(self.folder / "attention-matrices" / f"{support.CUDNN}.56", self.folder / "attention-matrices" / "9.99.0.1", dirs_exist_ok=True)

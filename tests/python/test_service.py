@@ -197,7 +197,7 @@ class Others(unittest.TestCase):
         except ValueError as problem:
             told = attnprobe.explain(problem)
         self.assertEqual(told.refusals[0].id, "torch-no-available-kernel")
-        # What stands in a line of source was not said.
+        # A quoted line of source is not a message.
         self.assertEqual(told.refusals[0].line, "RuntimeError: No available kernel. Aborting execution.")
 
     def test_targets(self):

@@ -1,4 +1,4 @@
-"""attnprobe.watch over a program that calls cuDNN. Each in a process of its own, since cuDNN is loaded once."""
+"""attnprobe.watch around a program that calls cuDNN. Each test has its own process, because cuDNN is loaded once."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ class Watch(unittest.TestCase):
             assert [graph.finalized for graph in seen.graphs] == [1, 1]
             assert [config["seqlen_q"] for config in seen.configs] == [64, 128], seen.configs
             assert "2 distinct operation graphs came to cuDNN, 1 refused" in str(seen)
-            # Off again: nothing is printed, no file and no variable is left, and the next watch sees the next graph alone.
+            # Off again: nothing is printed, no file and no variable is left, and the next watch sees only the next graph.
             cudnn.ask("h200", 256)
             assert not [name for name in os.environ if name.startswith("CUDNN_LOG")]
             with attnprobe.watch() as again:

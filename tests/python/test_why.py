@@ -1,4 +1,4 @@
-"""attnprobe.torch.why and attnprobe.jax.why, on tensors that are no GPU's."""
+"""attnprobe.torch.why and attnprobe.jax.why, on tensors outside a GPU."""
 
 import importlib.util
 import json
@@ -78,7 +78,7 @@ class StubTensor:
 
 
 class TorchOnItsGpu(unittest.TestCase):
-    """PyTorch is a stub here, and the H200 simulated: what why() makes of what PyTorch says."""
+    """PyTorch is a stub here, and the H200 is simulated: this tests why()'s use of PyTorch's answers."""
 
     def why(self, choice, gpu="h200", **switches):
         on = {name: (lambda value=switches.get(name, True): value) for name in

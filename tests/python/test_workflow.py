@@ -32,7 +32,7 @@ def installed(job):
 
 
 def with_dependencies(packages):
-    """Packages and what comes with them, as dpkg knows it of this machine."""
+    """Packages and their dependencies, according to this machine's dpkg."""
     seen, left = set(), set(packages)
     while left:
         seen |= left
@@ -47,7 +47,7 @@ class Packages(unittest.TestCase):
         listed = subprocess.run(["ldd", os.environ["ATTNPROBE_PROGRAM"]], capture_output=True, text=True, check=True).stdout
         needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", subprocess.run(
             ["readelf", "-d", os.environ["ATTNPROBE_PROGRAM"]], capture_output=True, text=True, check=True).stdout))
-        # Where / is one with /usr, dpkg may know either name.
+        # If / and /usr are merged, dpkg may know either name.
         known = {name: {path, os.path.realpath(path), os.path.realpath(path).removeprefix("/usr")}
                  for name, path in re.findall(r"(\S+) => (/\S+)", listed) if name in needed}
         found = subprocess.run(["dpkg-query", "-S", *set().union(*known.values())], capture_output=True, text=True).stdout
@@ -55,14 +55,14 @@ class Packages(unittest.TestCase):
         owners = {name: packages[path] for name, paths in known.items() for path in paths if path in packages}
         self.assertIn("libc.so.6", owners)
         for job in ("matrix", "report"):
-            # Whatever apt and dpkg need is in the image.
+            # The image has all that apt and dpkg need.
             there = with_dependencies(installed(job) | {"apt", "dpkg"})
             self.assertEqual({name: owner for name, owner in owners.items() if owner not in there}, {}, job)
 
 
 class Jobs(test_ci.Job):
     def job(self, name, folder, expressions, **variables):
-        """Runs a job's steps in a workspace of its own, but for those that install."""
+        """Runs a job's steps, except those that install, in its own workspace."""
         given = dict(re.findall(r"^  (\w+): (.*?)(?: #.*)?$", re.search(r"^env:\n((?:  .*\n)+)", TEXT, re.M).group(1), re.M))
         del given["XDG_CACHE_HOME"]
         given.update(PARTS=str(PARTS), MATRIX="matrix.json", GITHUB_STEP_SUMMARY="summary.md", CALLS="calls.txt",
@@ -83,7 +83,7 @@ class Jobs(test_ci.Job):
             self.folder = workspace
 
     def report(self, at, configs):
-        """All three jobs, with what GitHub carries from one to the next."""
+        """All three jobs, with the files that GitHub passes from one to the next."""
         workspace = self.folder / at
         self.write("matrix.json", json.dumps({"configs": configs, "targets": ["h100", "l40s"]}))
         for part in range(1, PARTS + 1):
@@ -115,7 +115,7 @@ class Jobs(test_ci.Job):
         both = [{**test_ci.GOOD, "name": "a"}, {**test_ci.BAD, "name": "b", "expect": "no"}]
         first = self.report("first", both)
         self.assertIn("4 cells", first)
-        # Another question for the same name: what changed since the last report is told.
+        # Another question with the same name: the changes since the last report are shown.
         second = self.report("second", [both[0], {**both[0], "name": "b"}])
         self.assertIn("now yes", second)
 

@@ -1,4 +1,4 @@
-// Properties that hold for every config of the random generator: what it asks for survives the ways out and back.
+// Properties of every config of the random generator: its question survives all conversions and their inverses.
 #include "attention/random_config.hpp"
 #include "attention/fields.hpp"
 #include "build/build.hpp"

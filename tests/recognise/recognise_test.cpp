@@ -1,4 +1,4 @@
-// Graphs without names, values and order are recognised: random configs, the shipped ones, real logs.
+// Recognises graphs without names, values and order: random configs, the shipped ones, real logs.
 #include "recognise/recognise.hpp"
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
@@ -46,7 +46,7 @@ void recognise_again(const AttentionSpec& spec, uint64_t seed, Rate& rate) {
     INFO(told.dump() << "\n" << found.dump());
     CHECK(told == found);
     rate.equal += told == found ? 1 : 0;
-    // The graph itself, with names.
+    // The same graph, with names.
     REQUIRE(result.named);
     CHECK(result.built_for == version);
     CHECK(same_graph(*result.named, log));
@@ -124,7 +124,7 @@ TEST_CASE("recognise: values that the graph holds are read", "[recognise]") {
     CHECK(spec.mask.window_left == 100);
     CHECK(spec.mask.window_right == 20);
     CHECK_FALSE(spec.scale);  // it is the default
-    // Without length tensors the lengths are in the bound.
+    // Without length tensors, the bound includes the lengths.
     spec = found(
         R"({"batch": 2, "heads": 8, "seqlen_q": 100, "seqlen_kv": 300, "head_dim": 64,
             "mask": {"window_left": 60, "causal": true, "alignment": "bottom_right"}})",
@@ -241,7 +241,7 @@ TEST_CASE("recognise: what PyTorch and JAX built", "[recognise]") {
   const auto jax = recognise_graph(fixture("graph-jax-fprop-causal-values.json"), context);
   CHECK(jax.exact);
   CHECK(jax.description == pytorch.description);
-  CHECK(jax.notes.empty());  // logged at execution, values are there
+  CHECK(jax.notes.empty());  // logged at execution, so it has values
 
   const auto decode = recognise_graph(fixture("graph-pytorch-decode.json"), context);
   CHECK(decode.exact);
@@ -278,7 +278,7 @@ TEST_CASE("recognise: what is not attention is not called so, and nothing broken
   CHECK_FALSE(sum.spec);
   CHECK(recognise_graph(OpGraph{}, {91900, 90}).description == "0 operations; no attention that attnprobe knows");
 
-  // Any attribute gone wild: it may be called what it likes, but is not exact and does not fail.
+  // With any corrupted attribute, recognition may give any name, but it is not exact and does not fail.
   for (const char* config : {R"("mask": "causal", "pass": "fprop_train")", R"("pass": "bprop", "bias": "1hss")",
                              R"("pattern": "mha", "pass": "bprop")", R"("paged": 16, "mask": "padding")"}) {
     const OpGraph whole = build::build_graph(spec_of(shape(config)), {91400, 90}).graph;
@@ -297,7 +297,7 @@ TEST_CASE("recognise: what is not attention is not called so, and nothing broken
       OpGraph wild = whole;
       wild.operations.erase(wild.operations.begin() + static_cast<std::ptrdiff_t>(i));
       CHECK_FALSE(recognise_graph(wild, {91400, 90}).exact);
-      wild = whole;  // a circle: every operation reads what the last one makes
+      wild = whole;  // a cycle: every operation reads the last one's result
       const Uid last = ports(whole.operations[i]).back().uid;
       for (auto& operation : wild.operations)
         if (auto* op = std::get_if<Pointwise>(&operation)) op->x = last;

@@ -1,4 +1,4 @@
-// attnprobe reduce: what is left out, how far sizes go, and that the failure stays.
+// attnprobe reduce: the removed fields, the reduced sizes, and that the failure stays.
 #include "reduce/reduce.hpp"
 
 #include <fmt/format.h>
@@ -29,7 +29,7 @@ reduce::Failure refused(const std::string& reason) {
 
 TEST_CASE("what the failure does not need is left out, and sizes go down as far as it stays", "[reduce]") {
   size_t asked = 0;
-  // Refused for its dropout while there are more than 20 queries; for another reason with one head.
+  // Refused for its dropout with more than 20 queries; refused for another reason with one head.
   const auto ask = [&](const attention::AttentionSpec& s) {
     ++asked;
     if (s.heads_q == 1) return refused("too few heads");
@@ -103,7 +103,7 @@ TEST_CASE("attnprobe reduce writes the smallest config that cuDNN refuses by the
   CHECK_FALSE(reduced.dropout);
   CHECK(reduced.mask == attention::Mask{});
   CHECK(reduced.head_dim_qk % 8 != 0);
-  // It is refused by that reason itself.
+  // The reduced config is refused for exactly that reason.
   const Run again = run_attnprobe(fmt::format("--config {} --target h100 --quick", small));
   CHECK_THAT(again.out, ContainsSubstring("Embedding dim per head for q and k is not a multiple of 8"));
 }

@@ -1,4 +1,4 @@
-// The forms in which logs and graphs arrive: coloured, in UTF-16, cut off, of an older interface, of a reproducer.
+// The forms of logs and graphs: with colours, in UTF-16, truncated, of an older interface, from a reproducer.
 #include <fmt/format.h>
 
 #include <filesystem>
@@ -68,7 +68,7 @@ TEST_CASE("UTF-16 becomes UTF-8 however its bytes are cut", "[base]") {
     Utf8Pieces pieces;
     for (size_t at = 0; at < text.size(); at += piece) pieces.feed(std::string_view(text).substr(at, piece), take);
     pieces.finish(take);
-    // é, the euro sign, a smiley, and half a pair, which is no character.
+    // é, the euro sign, a smiley, and half a surrogate pair, which is invalid.
     CHECK(out ==
           "a\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80"
           "b\xef\xbf\xbd"
@@ -129,7 +129,7 @@ TEST_CASE("cudnn-frontend's JSON with lists of host values is read, lengths and 
   const Json results = run.json()["results"];
   CHECK(results[0]["usable"] == "no");
   CHECK(results[1]["usable"] == "yes");
-  // A length that no entry can have is said, and left out.
+  // A length that is impossible for any entry is reported and left out.
   Json graph = Json::parse(read_text(file));
   for (Json& tensor : graph["tensors"])
     if (tensor["uid"] == 13) tensor["pass_by_value"] = {29, 99};

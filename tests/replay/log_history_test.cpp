@@ -1,4 +1,4 @@
-// What logs tell of graphs: the real ones of PyTorch and JAX, and texts made for one thing each.
+// Facts about graphs from logs: real ones of PyTorch and JAX, and texts made for one case each.
 #include "replay/log_history.hpp"
 
 #include <fmt/format.h>
@@ -107,7 +107,7 @@ TEST_CASE("a log twice is the same graph twice, two logs are two graphs in order
 }
 
 TEST_CASE("threads that write in turn do not mix up their graphs", "[log]") {
-  // Entry by entry of two logs in turn, each log a thread of its own.
+  // Two logs interleaved entry by entry, each as its own thread.
   const auto entries = [](const std::string& text) {
     std::vector<std::string> list;
     for (size_t at = 0; at < text.size();) {
@@ -145,7 +145,7 @@ TEST_CASE("a log that is cut anywhere never fails, and gives what was whole", "[
     const LogHistory history = history_of(std::string_view(text).substr(0, size));
     if (size > graph + 4000) CHECK(history.graphs.size() == 1);
   }
-  // A graph whose JSON is cut off is a problem that names its line.
+  // A graph with truncated JSON is a problem that names its line.
   const LogHistory cut = history_of(std::string_view(text).substr(0, graph + 500));
   REQUIRE(cut.problems.size() == 1);
   CHECK(contains(cut.problems[0], "line 1983: the JSON of cudnnBackendFinalizeGraphVisualize() is cut off"));

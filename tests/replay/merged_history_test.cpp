@@ -1,4 +1,4 @@
-// Several logs as one: what is the same is there once, and where it stands is said.
+// Several logs as one: equal graphs occur once, with the place of each.
 #include "replay/merged_history.hpp"
 
 #include <fmt/format.h>
@@ -38,7 +38,7 @@ TEST_CASE("the same graphs of two processes are one, their counts added up", "[r
   CHECK(graph.executed[0].times == 2);
   CHECK(merged.sources[0] == std::vector<int64_t>{11, 13});
   CHECK(merged.sources[2] == std::vector<int64_t>{12});
-  // Nothing of the walk is there twice.
+  // No finding of the walk is duplicated.
   CHECK(graph.findings.engine_configs.size() ==
         history_of("pytorch-train-gqa-bf16.log.xz").graphs[0].findings.engine_configs.size());
 }
@@ -79,7 +79,7 @@ TEST_CASE("replay takes several logs and folders of logs, each distinct graph on
   CHECK_THAT(run.out, !ContainsSubstring("cudnn-2.log.xz"));
   CHECK_THAT(run.out, ContainsSubstring("executed 2 times"));
 
-  // A number means the same graph in the command that asks again.
+  // In the command that repeats the question, a number means the same graph.
   const Json two =
       run_attnprobe(fmt::format("replay {} {} --graph 3 --target t4 --mode A --format json", gqa, dropout)).json();
   REQUIRE(two["results"].size() == 1);

@@ -1,4 +1,4 @@
-// The commands replay and explain, on real logs of PyTorch and JAX and on logs that cuDNN writes here.
+// The commands replay and explain, on real logs of PyTorch and JAX and on logs that cuDNN writes during the test.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,10 +22,10 @@ const std::string pytorch = logs + "pytorch-2.11-cudnn-9.19-fprop-causal-f16.log
 const std::string decode = logs + "pytorch-2.11-cudnn-9.19-decode-bf16.log.xz";
 const std::string jax = logs + "jax-0.11-cudnn-9.19-fprop-causal-f16.log.xz";
 
-// What cuDNN's own log of these configs holds, and what was asked.
+// cuDNN's own log of these configs, and the configs.
 struct Written {
   replay::Replay replay;
-  std::set<std::string> hashes;      // of the graphs that cuDNN finalized
+  std::set<std::string> hashes;      // of the finalized graphs
   std::vector<std::string> configs;  // the files' content
 };
 
@@ -51,7 +51,7 @@ Written write_log(const std::string& gpu, const std::vector<std::string>& featur
   return written;
 }
 
-// Every graph of the log is known, and is answered again as the log says; their descriptions.
+// Checks that every graph of the log is recognised and gets the log's answer. Returns their descriptions.
 std::vector<std::string> check_agrees(const std::string& log) {
   INFO(log);
   const Run run = run_attnprobe("replay " + log + " --target h200 --quick --format json");
@@ -249,7 +249,7 @@ TEST_CASE("explain names the cause that the probe names, from the log alone", "[
       const answer::Answer& result = probed.at(graph.logged.hash);
       const auto explanation = replay::explain(graph.logged, graph.recognised);
       INFO(gpu << ": " << graph.recognised.description);
-      // The log's program asked the heuristics alone; the probe asks cudnn-frontend's own choice too.
+      // The log's program asked only the heuristics; the probe also asks cudnn-frontend's own choice.
       const auto& modes = result.findings.modes;
       CHECK(explanation.works == std::any_of(modes.begin(), modes.end(), [](const auto& mode) {
               return mode.mode != "FRONTEND" && mode.viable > 0;
@@ -389,7 +389,7 @@ TEST_CASE("a damaged line of cudnn-frontend's JSON costs itself, and is named", 
     const std::string& good = graphs[below(graphs.size())];
     std::string bad = graphs[below(graphs.size())];
     for (size_t change = 0; change <= below(3); ++change) {
-      const size_t at = below(bad.size() - 50) + 12;  // behind the words by which a graph is known
+      const size_t at = below(bad.size() - 50) + 12;  // after the words that mark a graph
       switch (below(4)) {
         case 0:
           bad[at] = static_cast<char>(random());

@@ -1,4 +1,4 @@
-// The baseline that a team commits: its file, what damages it, and what counts as worse.
+// The committed baseline: its file, damage to it, and what counts as worse.
 #include "report/model/baseline.hpp"
 
 #include <fmt/format.h>
@@ -42,7 +42,7 @@ CellAnswer no(const std::string& category, answer::Verdict verdict = answer::Ver
   return answer;
 }
 
-// One config on one GPU, or the same on several.
+// One config on one GPU, or on several with the same answer.
 CellTable table(const CellAnswer& answer, const std::string& config = "bert", const std::string& cudnn = "9.19.0") {
   CellTable result;
   result.axes.configs = {config};
@@ -152,7 +152,7 @@ TEST_CASE("cells that only one side has are new or not asked, and of one version
   CellTable part = table(yes(1));
   part.cells.clear();
   CHECK(compare(lock, part).changes.empty());
-  // What the machine broke was not asked.
+  // Cells that the machine broke do not count as asked.
   CellAnswer broken = no("");
   broken.environment_broken = true;
   const CellTable unasked = table(broken);

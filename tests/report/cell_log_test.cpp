@@ -1,4 +1,4 @@
-// cells.jsonl: who may go on with it.
+// cells.jsonl: which runs may resume it.
 #include "report/model/cell_log.hpp"
 
 #include <cerrno>
@@ -20,7 +20,7 @@ namespace {
 const char* two_configs = R"({"defaults": {"heads": 8, "seqlen": 256, "head_dim": 64},
   "configs": [{"name": "plain"}, {"name": "causal", "mask": "causal"}]})";
 
-// Those of a matrix that was given none.
+// The options of a matrix without options.
 campaign::PlanOptions usual() {
   campaign::PlanOptions options;
   options.walk.plans = probe::Plans::automatic;
@@ -44,7 +44,7 @@ class Begun {
   std::filesystem::path file() const { return folder_.path() / "cells.jsonl"; }
   std::filesystem::path library() const { return folder_.path() / "libcudnn.so.9"; }
   CellHeader header() const { return header_of(matrix, options, "title", "attnprobe matrix two.json"); }
-  // "" where a run may go on; else why not.
+  // "" if a run may resume; else the reason.
   std::string refusal() const {
     const std::string message = usage_error([&] { CellLog(file(), header(), Present::resume); });
     if (message == "no error") return "";
@@ -157,7 +157,7 @@ TEST_CASE("a merge names what differs between its parts", "[cells]") {
   CHECK(log.size() == 2);
   CHECK_FALSE(log.header().made_of);
   CHECK(merged.table.cells.size() == 2);
-  // Of one alone it is that one again.
+  // Merging one file gives the same file.
   merge_cells({one.file()}, one.file(), "");
   CHECK(one.refusal().empty());
 }

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Holds the page of a map, in a headless Chromium, to its data: colours by choice, what a point says, its address, what is saved.
+"""Checks the page of a map against its data in a headless Chromium: selectable colours, the text of a point, its address, saved files.
 
   tests/report/check_map.py MAP.html
 
-One line a check. Exit code 0: all good, 1: not, 77: no Chromium here.
+Prints one line per check. Exit code 0: all good, 1: not, 77: no Chromium.
 """
 
 import csv
@@ -28,7 +28,7 @@ class Tester(PageTester):
         self.url = url
         page.open(url)
         self.data = page.evaluate(DATA)
-        # Every point with its place, read by this test and not by the page's own code.
+        # Every point with its place, read without the page's own code.
         self.points = []
         for number, one in enumerate(self.data["maps"]):
             for y, runs in enumerate(one["rows"]):
@@ -85,7 +85,7 @@ class Tester(PageTester):
         self.expect("a click reads a point", "at=0," in self.see("location.hash"), self.see("location.hash"))
 
     def says_of_neighbours(self):
-        """A refused point between two that were asked and answer alike has their reason, as theirs."""
+        """A refused point between two asked ones with the same answer has their reason."""
         rows = {}
         for (number, x, y), point, asked in self.points:
             rows.setdefault((number, y), []).append((x, point, asked))

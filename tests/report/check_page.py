@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Holds the page of a matrix, in a headless Chromium, to what it says: its address opens the same view again, counts follow filters,
-rows and columns may be any fields, what is saved is what is shown, and every refused cell says what helps.
+"""Checks the page of a matrix in a headless Chromium. Its address restores the view, counts follow filters, rows and columns may be any
+fields. Saved files equal the view, and every refused cell shows fixes.
 
   tests/report/check_page.py PAGE.html
 
-scripts/check page looks at how the page is used. One line a check. Exit code 0: all good, 1: not, 77: no Chromium here.
+scripts/check page checks the use of the page. Prints one line per check. Exit code 0: all good, 1: not, 77: no Chromium.
 """
 
 import csv
@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts" / "modules"))
 from devtools import PageTester, check_page_of  # noqa: E402
 
-# The cells, read by this test and not by the page's own code.
+# The cells, read without the page's own code.
 CELLS = """(() => {
   const data = JSON.parse(document.getElementById("data").textContent), cells = [];
   data.cells.forEach((index, at) => {
@@ -33,7 +33,7 @@ CELLS = """(() => {
   return { versions: data.cudnns.map(({ version }) => version), cells };
 })()"""
 
-# What a person sees: rows, columns, the words of the cells that are not faded.
+# The visible part: rows, columns, the words of cells that are not faded.
 VIEW = """(() => {
   const visible = (node) => !node.hidden;
   const rows = [...document.querySelectorAll("#grid tbody tr")].filter(visible);

@@ -1,4 +1,4 @@
-// attnprobe diff: what counts as which change.
+// attnprobe diff: the classes of changes.
 #include "report/model/diff.hpp"
 
 #include <fmt/format.h>
@@ -75,7 +75,7 @@ TEST_CASE("each kind of change is called by its name", "[diff]") {
   composite.pattern = "sdpa_composite";
   unified.pattern = "sdpa_unified";
   CHECK(change(composite, unified) == "graph_changed");
-  // The C++ behind " at: " is renamed from version to version, and 9.23 spells the same choice with other knobs.
+  // The C++ after " at: " changes between versions, and 9.23 writes the same choice with other knobs.
   CHECK(change(answer("unsupported", "too large at: a > b"), answer("unsupported", "too large at: a_ > b_")).empty());
   auto old_knobs = good, new_knobs = good, other_value = good;
   old_knobs.engines[0].knobs = "KERNEL_CFG=7";
@@ -122,7 +122,7 @@ TEST_CASE("times count beyond the tolerance, of the fastest right engine config"
   CHECK(change(timed(1.0, 2.0), timed(0.80, 2.0)) == "faster");
   CHECK(change(timed(1.0, 2.0), timed(3.0, 1.0)).empty());
   auto wrong = timed(1.0, 2.0);
-  wrong.engines[0].run = "wrong_result";  // fast is no use
+  wrong.engines[0].run = "wrong_result";  // speed does not count
   wrong.engines[0].works = false;
   CHECK(change(timed(1.0, 2.0), wrong) == "slower");
 }
@@ -226,7 +226,7 @@ TEST_CASE("a cell file with a value of the wrong type is refused with its line a
   CHECK(load_cells(folder.file("good.jsonl", header(axes) + "{\"cell\":[0,0,0],\"met\":true}\n")).cells.size() == 1);
   CHECK(refusal(header(axes) + "{\"cell\":[0,0,0],\"met\":1}\n") ==
         "cells.jsonl:2: /met: 1 is not a boolean; allowed: true, false");
-  // A cell that is there twice: the later line counts, and is the one that is named.
+  // If a cell occurs twice, the later line counts, and the message names it.
   CHECK(
       refusal(header(axes) + "{\"cell\":[0,0,0],\"met\":true}\n{\"cell\":[0,0,0],\"modes\":[{\"viable\":\"x\"}]}\n") ==
       "cells.jsonl:3: /modes/0/viable: \"x\" is not an integer");

@@ -1,6 +1,5 @@
-// Errata files for cudnn-frontend. What it makes of a tag and of a rule was compared with
-// cudnn-frontend 1.17.0 and 1.23.0 themselves, for 700 random configs on two simulated GPUs; the tags here are those of
-// 1.17.0.
+// Errata files for cudnn-frontend. The handling of tags and rules was compared with cudnn-frontend 1.17.0 and 1.23.0
+// themselves, for 700 random configs on two simulated GPUs. The tags here are those of 1.17.0.
 #include "report/model/errata.hpp"
 
 #include "attention/config.hpp"
@@ -58,7 +57,7 @@ Json errata_of(const answer::Answer& result) {
   return errata({&result});
 }
 
-// check_errata() of cudnn_frontend_Errata.h, by its description.
+// check_errata() of cudnn_frontend_Errata.h, from its description.
 bool check_errata(const Json& file, const std::string& plan_tag, int64_t compiled_with = version.number()) {
   for (const Json& rule : file["rules"]) {
     const std::string prefix = rule["operation"].get<std::string>() + "_eng" + rule["engine"].dump() + "_";
@@ -184,7 +183,7 @@ TEST_CASE("A plan whose building killed the worker is an erratum", "[errata]") {
   CHECK(file["rules"][0]["plan_name"] == "eng12_k24=7");
   CHECK(file["rules"][0]["seen"][0]["message"] == R"(signal 11 at plan of engine 12 {"KERNEL_CFG":7})");
 
-  // The whole config's time was up: which plan took it is not known.
+  // The whole config timed out, so the responsible plan is unknown.
   result.verdict = answer::Verdict::timeout;
   CHECK(errata_of(result)["rules"].empty());
 
@@ -213,7 +212,7 @@ TEST_CASE("A rule tells what ran right and is blocked too", "[errata]") {
   const answer::Answer right = result_of(causal + R"(, "batch": 4)", {ran(2, {{"KERNEL_CFG", 3}}, "ok")});
   answer::Answer newer = right;
   newer.cudnn_version = 92000;
-  // As many operations, but others: only the form without names confuses them.
+  // As many operations, but different ones: only the form without names confuses them.
   answer::Answer other_graph = right;
   other_graph.graph.graph.operations.back() = graph::Reshape{};
 

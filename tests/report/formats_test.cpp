@@ -1,4 +1,4 @@
-// The list of formats, the rows of measurements, and the schema that stands beside its writer.
+// The list of formats, the rows of measurements, and the schema for them.
 #include "report/formats/format.hpp"
 
 #include <fmt/format.h>
@@ -101,7 +101,7 @@ TEST_CASE("The schema names every member that a result has, and none that it has
 
 namespace {
 
-// Cells with everything that a person has to be told.
+// Cells with every kind of message for a reader.
 CellTable told_table() {
   CellTable table;
   table.axes.configs = {"plain", "odd"};

@@ -1,4 +1,4 @@
-// Names and reasons that others wrote, in the formats: each is safe for its readers.
+// Foreign names and reasons in all formats: each output is safe for its readers.
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -13,7 +13,7 @@ using namespace attnprobe::report;
 
 namespace {
 
-// One cell that is not as expected, of a config of that name and for that reason.
+// One unexpected cell, with a config of that name and that reason.
 CellTable table_with(const std::string& name, const std::string& reason) {
   CellTable table;
   table.axes.title = name;
@@ -70,7 +70,7 @@ TEST_CASE("Markdown shows what others wrote and does nothing of it", "[hostile]"
 
 TEST_CASE("A hostile name stays in its cell of a Markdown report", "[hostile]") {
   const std::string whole = in_format("md", "x` | <script>alert(1)</script>\n\n# [a](javascript:b)", "a|b<!--");
-  CHECK_THAT(whole, ContainsSubstring("\n`` attnprobe matrix 'x` | "));  // a fence longer than what is in the command
+  CHECK_THAT(whole, ContainsSubstring("\n`` attnprobe matrix 'x` | "));  // a fence longer than any in the command
   const std::string report = whole.substr(whole.find("\n### "));
   CHECK_FALSE(contains(report, "<script"));
   CHECK_FALSE(contains(report, "<!--"));

@@ -107,7 +107,7 @@ TEST_CASE("Sixteen configs on seven GPUs fit a screen of 24 lines by 80 columns"
   for (const auto& answer : answers) results.push_back(&answer);
   const std::string text = screen_text(results, narrow());
   CHECK(widest_line(text) <= 80);
-  CHECK(std::count(text.begin(), text.end(), '\n') <= 21);  // three are left for the footer
+  CHECK(std::count(text.begin(), text.end(), '\n') <= 21);  // three are reserved for the footer
   CHECK_THAT(text, ContainsSubstring("\nno on t4: only Ampere or above is supported for this engine\n"));
 }
 

@@ -1,4 +1,4 @@
-// Text for people: columns, paragraphs, hints.
+// Text output: columns, paragraphs, hints.
 #include "answer/judge.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
@@ -12,7 +12,7 @@ using namespace attnprobe::report;
 
 namespace {
 
-// A result by hand: what version rules said of it.
+// A handmade result with messages from version rules.
 answer::Answer result_on(const std::string& target, answer::Verdict verdict) {
   answer::Answer result;
   result.target.id = target;
@@ -79,7 +79,7 @@ TEST_CASE("Widths count characters, not bytes", "[text]") {
 
 TEST_CASE("The nearest word is one slip of the keyboard away", "[text]") {
   const std::vector<std::string> words{"seqlen", "heads", "heads_kv", "dtype"};
-  CHECK(nearest("seqln", words) == "seqlen");    // left out
+  CHECK(nearest("seqln", words) == "seqlen");    // a letter is missing
   CHECK(nearest("seqlenn", words) == "seqlen");  // one too many
   CHECK(nearest("seqlem", words) == "seqlen");   // another key
   CHECK(nearest("hedas", words) == "heads");     // swapped

@@ -1,4 +1,4 @@
-// Maps coloured by time: drawn from numbers that no GPU has to give.
+// Maps coloured by time, drawn from given numbers.
 #include "report/formats/time_scale.hpp"
 
 #include <fstream>
@@ -20,7 +20,7 @@ struct Drawn {
   Limits found;
 };
 
-// Two rows of three points: times 1, 2 and 4 ms below, 1 ms and two that are refused above.
+// Two rows of three points: 1, 2 and 4 ms below; 1 ms and two refused points above.
 Drawn timed_map() {
   Drawn drawn;
   Question& question = drawn.question;

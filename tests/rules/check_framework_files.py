@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks lib/rules/frameworks/*.json: form, versions, keys, and that every rule hits its own examples and only those.
+"""Checks lib/rules/frameworks/*.json: form, versions, keys, and that every rule matches exactly its own examples.
 
 Usage: check_framework_files.py [FILE…]      (all files of lib/rules/frameworks without arguments, and docs/frameworks.md)
        check_framework_files.py --page       (writes docs/frameworks.md)
@@ -202,7 +202,7 @@ def check_span(entry):
 
 
 def in_order(data, release):
-    """The rules of a release, as it checks them: the file's order, or that of an entry of "order"."""
+    """The rules of a release in its order of checks: the file's order, or that of an entry of "order"."""
     rules = [rule for rule in data["rules"] if in_force(rule, release)]
     for entry in data.get("order", []):
         if in_force(entry, release):
@@ -267,10 +267,10 @@ def check_rule(rule, data, keys):
 
 
 def check_texts(data, keys):
-    """What is said of the framework as a whole: its names, what runs instead, how cuDNN is named, what its call lacks."""
+    """The texts about the whole framework: its names, what runs instead, how to name cuDNN, what its call lacks."""
     if not data["title"].strip() or not isinstance(data["names"], list):
         raise Bad("title and names (a list) are there")
-    # instead and then may be one text that always holds; instead is empty where the framework raises.
+    # instead and then may be one text that always holds; instead is empty if the framework raises.
     for place in ("by_name", "instead", "then"):
         entries = data.get(place, "")
         for entry in [] if isinstance(entries, str) and place != "by_name" else entries:

@@ -4,7 +4,7 @@
 Usage: compare_torch_gates.py [--calls N] [--ask FILE]          on a machine with a GPU and PyTorch; FILE keeps its answers
        compare_torch_gates.py --answers FILE TORCH CUDNN SM     anywhere: 2.11.0 91900 90
 
-Ends with 1 where there is a difference. Measured: docs/frameworks.md.
+Exits with 1 if there is a difference. Measured: docs/frameworks.md.
 """
 
 import pathlib
@@ -15,8 +15,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import check_framework_files as files  # noqa: E402
 
 CALLS = 20000
-# What is odd about a call: nothing, use_deterministic_algorithms, cuDNN switched off, Q's, K's and V's last stride 2, V of
-# another batch, three dimensions.
+# The unusual property of a call. In order: none, use_deterministic_algorithms, cuDNN disabled, a last stride of 2 in Q, K and
+# V, another batch in V, three dimensions.
 PLAIN, DETERMINISTIC, OFF, STRIDED, BATCH, RANK_3 = range(6)
 
 

@@ -3,8 +3,8 @@
 
 Usage: compare_varlen_gates.py RELEASE=FILE… [--calls N]       2.15.0=varlen.py, torch/nn/attention/varlen.py of that wheel
 
-The functions that decide are taken out of the file and run with stand-ins: no PyTorch, no GPU. In 2.15 every reason must be
-the message of a rule that holds. Ends with 1 where there is a difference.
+The deciding functions are extracted from the file and run with stand-ins: no PyTorch, no GPU. In 2.15 every reason must be
+the message of a rule that holds. Exits with 1 if there is a difference.
 """
 
 import pathlib

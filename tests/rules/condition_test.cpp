@@ -1,4 +1,4 @@
-// The predicate language of the version rules, and the flat problem that it speaks of.
+// The predicate language of the version rules, and its flat problem.
 #include <algorithm>
 
 #include "rules/condition.hpp"
@@ -20,7 +20,7 @@ std::string refused_condition(const char* text) {
   return internal_error([&] { check_condition(place_of(json)); });
 }
 
-// A flat problem with some values of its own.
+// A flat problem with some given values.
 Json problem_with(const char* text) {
   const Case c = case_of(base);
   return laid_over(describe_problem(c.spec, c.cudnn, c.sm), Json::parse(text));

@@ -1,5 +1,5 @@
-// The gates of frameworks: that every rule hits its own examples and only those, what the words of --framework mean, and
-// how a config becomes a framework's call. tests/rules/check_framework_files.py evaluates the same examples.
+// The gates of frameworks. Every rule matches exactly its own examples. Also tests the words of --framework and the
+// conversion of a config to a framework's call. tests/rules/check_framework_files.py evaluates the same examples.
 #include "rules/framework_gates.hpp"
 
 #include <fmt/format.h>
@@ -78,7 +78,7 @@ TEST_CASE("every rule of a framework hits its affected example, and none of its 
         CHECK_FALSE(holds(rule.when, unaffected));
       }
       if (gate.all_reasons) continue;
-      // What the framework stops at is this rule, in every release that has it.
+      // The framework stops at this rule in every release that has it.
       for (const GateRelease& release : gate.releases) {
         const auto rules = rules_in_order(gate, release.version);
         const auto own = std::find(rules.begin(), rules.end(), &rule);
@@ -178,7 +178,7 @@ TEST_CASE("PyTorch 2.5.0 has cuDNN second below Hopper, behind flash attention",
       taken.text ==
       "PyTorch 2.5.0 asks cuDNN, second in its order, since flash attention refuses the call; enable_cudnn_sdp(False) keeps "
       "cuDNN out");
-  CHECK(answer("torch==2.5.0", plain, 89, cudnn).takes == Takes::by_name);  // flash attention takes it
+  CHECK(answer("torch==2.5.0", plain, 89, cudnn).takes == Takes::by_name);  // flash attention supports it
   CHECK(answer("torch==2.5.0", plain, 90, cudnn).takes == Takes::yes);
   CHECK(answer("torch==2.5.1", masked, 89, cudnn).takes == Takes::by_name);
 
@@ -263,7 +263,7 @@ TEST_CASE("PyTorch refuses a dropout of 0.1 since 2.12, and takes one of 0.125",
 
 TEST_CASE("a refusal is dated by the releases that refuse this very call", "[rules]") {
   const std::string wide = R"({"heads": 8, "seqlen": 1024, "head_dim": 256, "dtype": "bf16"})";
-  // Hopper: refused up to 2.7, taken from 2.8 on, refused again from 2.14 on with a cuDNN before 9.22.1.
+  // Hopper: refused up to 2.7, accepted from 2.8, and refused again from 2.14 with a cuDNN before 9.22.1.
   const GateAnswer old = answer("torch==2.7", wide, 90);
   CHECK(old.takes == Takes::refused);
   CHECK(old.refused_since.empty());
@@ -274,7 +274,7 @@ TEST_CASE("a refusal is dated by the releases that refuse this very call", "[rul
       now.text ==
       "PyTorch 2.15.0 refuses head dimensions 256/256 on sm_90 with cuDNN 9.19.0, since 2.14.0 (with cuDNN 9.26.0, which "
       "it brings, it asks cuDNN)");
-  // The other way round: what is asked here is newer than what the release brings.
+  // The reverse: the cuDNN asked here is newer than the release's.
   CHECK(answer("torch==2.10", plain, 90).text ==
         "PyTorch 2.10.0 asks cuDNN (with cuDNN 9.10.2, which it brings, it takes cuDNN only where it is named)");
   CHECK(answer("torch", wide, 90, CudnnVersion{9, 26, 0}).takes == Takes::yes);
@@ -289,7 +289,7 @@ TEST_CASE("what a config says and a framework's call cannot is no refusal, and n
   CHECK_THAT(window.source.text, ContainsSubstring("signature of torch.nn.functional.scaled_dot_product_attention"));
   const GateAnswer capped = answer("jax", R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "softcap": 30})", 90);
   CHECK(capped.text == "JAX 0.12.0.1 has no argument for softcap");
-  // With a refusal beside it both are told.
+  // Together with a refusal, both are reported.
   const GateAnswer both = answer("torch", R"({"heads": 8, "seqlen": 1024, "head_dim": 65, "sink": true})", 90);
   CHECK(both.takes == Takes::refused);
   CHECK(
@@ -337,7 +337,7 @@ TEST_CASE("a config becomes the call that would ask for it", "[rules]") {
   CHECK(paged["units"] == 64);
   CHECK(call_of(engine, decoding, 90)["kv_cache"] == true);
   CHECK(answer("vllm", decoding, 100).text == "vLLM 0.33.0 does not ask cuDNN for language models");
-  // What a call itself gave counts.
+  // Values from the call itself win.
   const auto spec =
       attention::parse_configs(R"({"heads": 8, "heads_kv": 2, "seqlen": 512, "head_dim": 64})", "test").at(0).spec;
   const Json given = describe_gate_call(*torch.gate, spec, asked_cudnn, 90, {{"enable_gqa", false}});

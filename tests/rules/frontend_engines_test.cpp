@@ -1,4 +1,4 @@
-// Engines of cudnn-frontend's own: that the data is sound, and that each serves what it should and nothing beside it.
+// cudnn-frontend's own engines: the data is valid, and each engine supports exactly what it should.
 #include "rules/frontend_engines.hpp"
 
 #include <map>
@@ -42,7 +42,7 @@ TEST_CASE("The engines of cudnn-frontend are read, with sources and words", "[ru
     CHECK(rule.declines.size() > 10);
     by_default += rule.entry.by_default ? 1 : 0;
   }
-  // By python/cudnn/engines/manifest.py of 1.32.0.
+  // From python/cudnn/engines/manifest.py of 1.32.0.
   CHECK(by_default == 8);
 }
 
@@ -68,7 +68,7 @@ TEST_CASE("What cuDNN refuses an engine of cudnn-frontend's may serve", "[rules]
         Ids{"sdpa_bwd_sm107_d512"});
   CHECK(serving(R"({"pass": "bprop", "sm": 90, "head_dim_qk": 512, "head_dim_v": 512})").empty());
   CHECK(serving(R"({"sm": 90, "head_dim_qk": 512, "head_dim_v": 512})") == Ids{"sdpa_fwd_prefill_sm90"});
-  // Nothing has dropout, or a GPU below sm_80.
+  // None supports dropout, or a GPU below sm_80.
   CHECK(serving(R"({"sm": 100, "dropout": 0.125})").empty());
   CHECK(serving(R"({"sm": 75})").empty());
   CHECK(serving(R"({"sm": 100, "pattern": "two_matmul"})").empty());

@@ -1,5 +1,4 @@
-// Version rules: that the data means something, that every entry applies where it should and nowhere else, and that
-// they stand beside cuDNN's answer without changing it.
+// Version rules: the data is valid, every entry applies only where it should, and rules do not change cuDNN's answer.
 #include <algorithm>
 #include <set>
 
@@ -145,7 +144,7 @@ TEST_CASE("How a known bug shows is data", "[rules]") {
   }
 }
 
-// ---- every entry, where it applies and where not
+// ---- every entry, where it applies and where it does not
 
 TEST_CASE("Every requirement is unmet in its example and not beside it", "[rules]") {
   for (const auto& rule : requirement_rules()) {
@@ -157,7 +156,7 @@ TEST_CASE("Every requirement is unmet in its example and not beside it", "[rules
       INFO(describe(other.spec) << " cuDNN " << other.cudnn << " sm " << other.sm);
       CHECK_FALSE(lacks(other, id));
     }
-    // The version itself, where nothing else is needed.
+    // The version itself, if nothing else is required.
     if (!rule.sm.is_null()) continue;
     if (rule.cudnn_from.is_known()) {
       example.cudnn = rule.cudnn_from;
@@ -371,11 +370,11 @@ TEST_CASE("A gate of any framework is one data file: keys, messages with values,
                  "f/2.1.json: /refusal: unknown key \"refusal\" (did you mean \"refusals\"?)"));
 }
 
-// ---- beside cuDNN's answer
+// ---- in addition to cuDNN's answer
 
 namespace {
 
-// 9.19's answers; other versions have other rules to break.
+// 9.19's answers; other versions break other rules.
 bool is_9_19() {
   static const CudnnVersion version = probe_one(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version;
   return version >= 91900 && version < 92000;
@@ -431,7 +430,7 @@ TEST_CASE("A bug of the form that an older cudnn-frontend chose is not told of a
     const Case one = case_of(config);
     return ids(known_bugs(one.spec, one.cudnn, one.sm)).contains("unified_f32");
   };
-  CHECK(told("1.26"));  // takes the unified form for f32
+  CHECK(told("1.26"));  // uses the unified form for f32
   CHECK_FALSE(told("1.27"));
   CHECK_FALSE(told("1.32"));
 }

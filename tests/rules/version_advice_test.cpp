@@ -1,4 +1,4 @@
-// Advice that names a cuDNN version, followed: with that version, what it was given for is gone.
+// Follows advice that names a cuDNN version: with that version, the reason for the advice is gone.
 #include <algorithm>
 #include <map>
 #include <regex>
@@ -44,7 +44,7 @@ bool has(const std::vector<KnownBug>& bugs, const std::string& id) {
   return std::any_of(bugs.begin(), bugs.end(), [&](const KnownBug& bug) { return bug.id == id; });
 }
 
-// The first version that a text tells to use: "use cuDNN 9.13 or newer, or no dropout".
+// The first version that a text recommends: "use cuDNN 9.13 or newer, or no dropout".
 std::optional<CudnnVersion> version_in(const std::string& advice) {
   static const std::regex named(R"([Uu]se cuDNN (\d+\.\d+(\.\d+)?)( or newer)?)");
   std::smatch found;
@@ -93,7 +93,7 @@ TEST_CASE("advice: a framework's rule that names a cuDNN does not refuse with it
       };
       for (const GateRefusal& refusal : answer_with(asked.cudnn, asked.sm).refusals) {
         const auto told = version_in(refusal.change);
-        // What it asks for beside that cuDNN is another question.
+        // Advice that requires more than that cuDNN is not checked here.
         if (!told || refusal.change.find("without") != std::string::npos) continue;
         ++followed;
         const bool wants_hopper = refusal.change.find("Hopper") != std::string::npos;

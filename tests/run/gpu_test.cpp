@@ -1,4 +1,4 @@
-// What only a real GPU can show. Where there is none these skip, and say so.
+// Tests that need a real GPU. Without one they skip with a message.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -23,7 +23,7 @@ std::vector<gpu::Target> gpus() {
   return found;
 }
 
-// What must be equal between a real and a simulated walk: everything that cuDNN said, and nothing of time.
+// The part that must be equal between a real and a simulated walk: all that cuDNN said, without times.
 Json answer(const Json& result) {
   Json configs = result["engine_configs"];
   return {{"verdict", result["verdict"]},
@@ -33,7 +33,7 @@ Json answer(const Json& result) {
           {"failure", result["failure"]}};
 }
 
-// Every output of a graph by the interpreter on that device.
+// Every output of a graph, from the interpreter on that device.
 std::map<std::string, std::vector<double>> reference_values(run::Device& device, const graph::OpGraph& graph) {
   run::Problem problem(device, graph, {}, 91900);
   std::map<std::string, std::vector<double>> values;
@@ -153,12 +153,12 @@ TEST_CASE("a plan that takes its process down on the GPU costs itself alone", "[
 
 TEST_CASE("an illegal memory access in a kernel costs one engine config, and the next one runs", "[real_gpu]") {
   if (gpus().empty()) return;
-  // cuDNN 9.14 and 9.19 pass a graph whose softmax has its maxima as
-  // only output, and their kernels then write the sums to nowhere.
+  // cuDNN 9.14 and 9.19 accept a graph with the softmax's maxima as its only row output. Their kernels then write the
+  // sums to an invalid address.
   const Run run = run_attnprobe(
       R"(--batch 2 --heads 8 --seqlen 512 --head-dim 128 --max-logit --target device:0 --mode A --timing none --format json)");
   const Json result = run.json()["results"][0];
-  if (result["verdict"] == "supported") return;  // mended in the cuDNN at hand
+  if (result["verdict"] == "supported") return;  // fixed in this cuDNN
   CHECK(run.exit_code == 4);
   CHECK(result["engine_configs"].size() >= 2);
   for (const Json& config : result["engine_configs"]) {

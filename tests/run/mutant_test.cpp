@@ -1,5 +1,5 @@
-// Whether a wrong result is told from a rounded one: plans that round as kernels do are right, and each that does one
-// thing wrong besides is found, whatever its types. `ATTNPROBE_MUTANTS=FILE` writes the figures of docs/running.md.
+// Whether wrong results are told from rounded ones. Plans that round like kernels must pass. Plans with one error in
+// addition must be found, for all types. `ATTNPROBE_MUTANTS=FILE` writes the figures of docs/running.md.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -93,7 +93,7 @@ struct Case {
   }
 };
 
-// How much of the results differs: infinite or larger ones apart, as norms.
+// The relative difference of the results, as norms; infinite and larger values count separately.
 double difference(const std::vector<double>& a, const std::vector<double>& b) {
   if (a.size() != b.size()) return 1;
   double squares = 0, all = 0;
@@ -119,8 +119,7 @@ std::string worst_of(const probe::RunFindings& found) {
   return text;
 }
 
-// What no comparison of rounded outputs can see: a change of all outputs together that is smaller than what the type
-// itself makes of each.
+// A change that no comparison of rounded outputs can see: over all outputs it is smaller than each one's own rounding.
 bool is_small(const Case& c, double change) {
   return change < 1.25 * run::rounding_of(c.spec.dtype).unit;
 }
@@ -133,13 +132,13 @@ void check(const std::string& config, run::DataRegime data = run::DataRegime::no
   const auto right = c.verify({});
   INFO("rounded: " << worst_of(right));
   CHECK(right.status == probe::RunStatus::ok);
-  // All of them before any is verified: with another dropout mask the inputs are others.
+  // All of them before any is verified, because another dropout mask changes the inputs.
   const auto exact = c.compute({});
   std::vector<double> changes;
   for (const Mutant& mutant : mutants()) changes.push_back(difference(exact, c.compute(mutant.slip)));
   for (size_t i = 0; i < changes.size(); ++i) {
     const Mutant& mutant = mutants()[i];
-    if (changes[i] < 1e-12) continue;  // not of this config
+    if (changes[i] < 1e-12) continue;  // does not affect this config
     const auto wrong = c.verify(mutant.slip);
     const bool found = wrong.status == probe::RunStatus::wrong_result;
     auto& tally = tallies[mutant.name][std::string(name_of(c.spec.dtype))];
@@ -252,18 +251,18 @@ TEST_CASE("random plans that only round are right, whatever the data is", "[run]
     options.seed = seed;
     // Scales of fp8 fit standard normal data.
     const bool fp8 = (*config)["dtype"].get<std::string>().starts_with("fp8");
-    // cudnn-frontend's graph of it leaves the mask out of dP: no attention.
+    // cudnn-frontend's graph for it omits the mask in dP: not attention.
     if (fp8 && (*config)["pass"] == "bprop" && config->contains("dropout")) continue;
-    // Behind a sequence's end a paged cache reads as zeros, which count where nothing masks them.
+    // After a sequence's end, a paged cache reads as zeros, which count if nothing masks them.
     if (config->contains("paged") && !config->value("mask", Json::object()).contains("padding")) continue;
     options.data = EnumNames<run::DataRegime>::table[fp8 ? seed % 2 : seed % 6].first;
     try {
-      // Where a slope jumps, at a score of exactly 0, either is right.
+      // Where a slope jumps, at a score of exactly 0, either value is right.
       const std::string text = config->dump();
       const bool jumps = text.find("\"max\"") != std::string::npos || text.find("\"relu\"") != std::string::npos ||
                          text.find("\"abs\"") != std::string::npos;
       if (jumps && options.data == run::DataRegime::integers) continue;
-      // Statistics beyond f32 are an infinity, which plain attention does not read.
+      // Statistics beyond f32 become infinite, which plain attention does not read.
       if (text.find("\"exp\"") != std::string::npos && options.data == run::DataRegime::large) continue;
       const Case c(text, options);
       const auto found = c.verify({});
@@ -280,7 +279,7 @@ TEST_CASE("random plans that only round are right, whatever the data is", "[run]
   CHECK(checked >= 1000);
 }
 
-// cuDNN gives 1e-7 for these, and a share of zero allows nothing.
+// cuDNN gives 1e-7 for these, and a relative limit on zero allows nothing.
 TEST_CASE("gradients that are zero have room for rounding", "[run]") {
   for (const char* config :
        {R"("seqlen_q": 1, "seqlen_kv": 1, "mask": "padding_causal")",
@@ -296,7 +295,7 @@ TEST_CASE("gradients that are zero have room for rounding", "[run]") {
           return run::view_of(c.built.graph, t, static_cast<char*>(c.problem->pointers().at(t.uid)), {});
       throw std::runtime_error("no " + name);
     };
-    // dQ = dS K, and one key is seen.
+    // dQ = dS K, and one key is visible.
     auto with_gradient = [&](double d_s) {
       return c.problem->verify(
           [&] {

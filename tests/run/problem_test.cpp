@@ -1,4 +1,4 @@
-// The reference, the data and the checks on the CPU: a stand-in for a plan computes plain attention, so that a verdict
+// The reference, the data and the checks on the CPU. A stand-in for a plan computes plain attention, so that a verdict
 // "ok" means that the interpreter of graphs and the definition of attention agree.
 #include <fmt/format.h>
 
@@ -147,7 +147,7 @@ TEST_CASE("the interpreter of graphs computes attention: the unified operation",
   for (const char* features : {R"("mask": "none")", R"("mask": "padding")", R"("layout": "thd", "mask": "padding")",
                                R"("paged": {"block_size": 16}, "mask": "padding")"})
     check_config(fmt::format(R"({{"pattern": "sdpa_unified", "pass": "fprop_train", {}, {}}})", small, features));
-  // From 9.24: prefix sums, offsets in tokens, rotary embeddings; 9.25: fp8; 9.27: statistics to base 2.
+  // From 9.24: prefix sums, offsets in tokens, rotary embeddings; from 9.25: fp8; from 9.27: statistics to base 2.
   for (
       const char* features :
       {R"("mask": "padding", "cu_seqlens": "both")", R"("mask": "padding_causal", "cu_seqlens": "q")",
@@ -400,7 +400,7 @@ TEST_CASE("small numbers go to their types and back", "[run]") {
   CHECK(encode(448.0, 4, 3, false, true) == 0x7e);
   CHECK(encode(1000.0, 4, 3, false, true) == 0x7e);
   CHECK(encode(57344.0, 5, 2, true, true) == 0x7b);
-  CHECK(encode(1.0625, 4, 3, false, true) == 0x38);  // a tie goes to the even
+  CHECK(encode(1.0625, 4, 3, false, true) == 0x38);  // a tie goes to the even number
   CHECK(encode(1.1875, 4, 3, false, true) == 0x3a);
   for (unsigned bits = 0; bits < 256; ++bits) {
     const float e4m3 = decode(bits, 4, 3, false), e5m2 = decode(bits, 5, 2, true);
@@ -429,7 +429,7 @@ TEST_CASE("compiled kernels are kept for the next process, and only whole ones a
   REQUIRE(file.filename().string().starts_with("sm_90-"));
   std::filesystem::resize_file(file, std::filesystem::file_size(file) - 1);
   CHECK(kernels() == "code for sm_90, made 2 times");
-  std::filesystem::permissions(file, std::filesystem::perms::all);  // anybody may have written it
+  std::filesystem::permissions(file, std::filesystem::perms::all);  // any user may have written it
   CHECK(kernels() == "code for sm_90, made 3 times");
   const Variable no_cache("XDG_CACHE_HOME", nullptr), no_home("HOME", nullptr);
   CHECK(kernels() == "code for sm_90, made 4 times");

@@ -1,5 +1,5 @@
-// What a config computes and moves, against counts by hand and pair
-// by pair, and the peaks of GPUs, against NVIDIA's datasheets.
+// The computation and data movement of a config, checked by hand and pair by pair, and the peaks of GPUs, checked
+// against NVIDIA's datasheets.
 #include "run/work.hpp"
 
 #include "attention/flop.hpp"
@@ -68,7 +68,7 @@ double llama_flop(Pass pass) {
 graph::Tensor tensor(DataType type, std::vector<int64_t> dims) {
   graph::Tensor result;
   result.data_type = type;
-  result.strides.assign(dims.size(), 1);  // which, other than 0, does not matter
+  result.strides.assign(dims.size(), 1);  // any value except 0 works
   result.dims = std::move(dims);
   return result;
 }
@@ -127,7 +127,7 @@ TEST_CASE("Each batch entry has its own lengths, and its own bottom right", "[wo
   AttentionSpec spec = spec_of(10, 10, bottom_right);
   spec.batch = 3;
   spec.mask.padding = true;
-  CHECK(unmasked_pairs(spec) == 3 * 55);  // none given: the full ones
+  CHECK(unmasked_pairs(spec) == 3 * 55);  // no lengths given: the full ones
   spec.mask.seqlens_q = {2, 5, 0};
   spec.mask.seqlens_kv = {5, 2, 7};
   CHECK(unmasked_pairs(spec) == 9 + 3 + 0);
@@ -239,7 +239,7 @@ TEST_CASE("Peaks are those of the datasheets", "[work]") {
 TEST_CASE("Each GPU of the catalogue has the rates of its own board", "[work]") {
   CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 4090", 89).at("f16") == 256);
   CHECK(gpu::matmul_rates("NVIDIA L40S", 89).at("f16") == 512);
-  // Boards that are not in the catalogue, of chips with one alike and without.
+  // Boards that are not in the catalogue, with and without a board of the same chip.
   CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 4070 Ti", 89).at("fp8") == 512);
   CHECK(gpu::matmul_rates("NVIDIA RTX 5000 Ada Generation", 89).at("fp8") == 1024);
   CHECK(gpu::matmul_rates("NVIDIA GeForce RTX 2080", 75).at("f16") == 256);
@@ -286,7 +286,7 @@ TEST_CASE("Rates of a time", "[work]") {
 }
 
 TEST_CASE("The bound is where the roofs meet", "[work]") {
-  // 989.4 TFLOPS over 3352.3 GB/s: 295 operations a byte.
+  // 989.4 TFLOPS over 3352.3 GB/s: 295 operations per byte.
   auto bound = [](double flop, const GpuLimits& gpu) {
     probe::TimeFindings findings;
     findings.median_ms = 1;

@@ -1,4 +1,4 @@
-// Requests of other programs, answered in this process by workers that stay.
+// Requests of other programs, answered in this process by persistent workers.
 #include "service/rpc.hpp"
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ std::string request(int id, const std::string& method, const Json& params) {
 
 const Json bert{{"name", "bert"}, {"heads", 12}, {"seqlen", 512}, {"head_dim", 64}};
 
-// The processes that this one has started and that still run.
+// The running child processes of this process.
 size_t children() {
   std::ifstream list("/proc/self/task/" + std::to_string(getpid()) + "/children");
   size_t count = 0;
@@ -363,7 +363,7 @@ TEST_CASE("a line that is too long costs itself alone", "[service][app]") {
   CHECK(refused["error"]["code"] == -32600);
   CHECK_THAT(refused["error"]["message"].get<std::string>(), ContainsSubstring("ATTNPROBE_MAX_DOCUMENT_BYTES"));
   CHECK(answered["id"] == 2);
-  if (under_sanitizers()) return;  // they take terabytes of addresses
+  if (under_sanitizers()) return;  // they map terabytes of addresses
   const auto [lost, given] = answers_of(shell(
       fmt::format("(head -c 200000000 /dev/zero | tr '\\0' x; echo; cat) | (ulimit -v 300000; exec {} serve --stdio)",
                   program()),
@@ -396,7 +396,7 @@ TEST_CASE("cancel is read while as many requests run as may", "[service][app]") 
 }
 
 TEST_CASE("serve answers where no thread can be started", "[service][app]") {
-  if (geteuid() != 0 || under_sanitizers()) return;  // only root can be somebody else
+  if (geteuid() != 0 || under_sanitizers()) return;  // only root can act as another user
   std::string lines;
   for (int id = 1; id <= 64; ++id) lines += request(id, "version", nullptr) + "\n";
   const Run run = shell(

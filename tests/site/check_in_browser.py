@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The site of a small matrix in a headless Chromium: from the disk, and from a host that serves 404.html for what it lacks.
+"""The site of a small matrix in a headless Chromium: from the disk, and from a host that serves 404.html for missing pages.
 
   tests/site/check_in_browser.py build/attnprobe                            makes the matrix and its site
   tests/site/check_in_browser.py --site DIR --screenshots DIR               one that is there: only looked at, on a desktop and a phone
@@ -88,7 +88,7 @@ class Tester(PageTester):
         self.page.click("document.getElementById('theme')")
         self.expect("the theme can be chosen", self.see("document.documentElement.dataset.theme") == "light")
         self.expect("no complaints, nothing from elsewhere", not self.complaints(), self.complaints())
-        # It goes on to another page by itself, in which what is asked of the first is lost.
+        # It redirects to another page, and commands to the first page are lost.
         self.page.call("Page.navigate", url=f"http://127.0.0.1:{server.server_port}/plain/h200/{version}/")
         deadline = time.monotonic() + 20
         while time.monotonic() < deadline:
@@ -103,7 +103,7 @@ class Tester(PageTester):
         self.expect("and shows it", "yes on h200" in self.see("document.getElementById('cell').textContent"))
 
     def complaints(self):
-        """The site's own style and script are asked for, from the disk."""
+        """The page requests the site's own style and script from the disk."""
         return [one for one in self.page.complaints() if not one.startswith("it asks for file://") and not one.startswith("it asks for data:")]
 
 

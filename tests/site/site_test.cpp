@@ -46,7 +46,7 @@ std::string report_of(const std::vector<Told>& told) {
   return json_text({{"schema", "attnprobe/report/1"}, {"results", results}});
 }
 
-// Three versions, of which the newest is not the last in the report.
+// Three versions; the newest is not the last in the report.
 const std::vector<Told> three_versions{{"plain", "b200", "9.9.0", "no", "too new a GPU"},
                                        {"plain", "b200", "9.28.1", "yes", ""},
                                        {"plain", "b200", "9.10.2", "but", "a known bug"},
@@ -77,7 +77,7 @@ class SiteFolder {
   TemporaryFolder folder_;
 };
 
-// Every address that a page has, and which leads nowhere.
+// Every address on a page that leads nowhere.
 std::vector<std::string> dead_links(const fs::path& site) {
   static const std::regex address("(?:href|src)=\"([^\"]*)\"");
   std::vector<std::string> dead;
@@ -118,7 +118,7 @@ TEST_CASE("A site's addresses come from names alone, and no two names have one",
   }
   CHECK(address_of(std::string(300, 'a')).size() <= 100);
   CHECK(address_of(std::string(300, 'a')) != address_of(std::string(301, 'a')));
-  // Where the site's own folders lie.
+  // The site's own folders are there.
   CHECK(config_address("gpu") != "gpu");
   CHECK(config_address("badge").starts_with("badge-"));
 }
@@ -196,7 +196,7 @@ TEST_CASE("What others wrote does nothing on a page", "[site][hostile]") {
     INFO(entry.path());
     CHECK_FALSE(contains(page, "<script>alert"));
     CHECK_FALSE(contains(page, "<img"));
-    // In the data's JSON it stands behind a backslash.
+    // In the data's JSON a backslash precedes it.
     CHECK_FALSE(contains(page.substr(0, page.find("id=\"data\"")), "\" onload"));
     CHECK_FALSE(contains(page, "\xe2\x80\xae"));
     ++pages;
@@ -213,7 +213,7 @@ TEST_CASE("A site replaces a site, and nothing else", "[site]") {
   CHECK_FALSE(fs::exists(site.path("site/plain")));
   CHECK_THAT(site.text("index.html"), ContainsSubstring("<title>Of another</title>"));
 
-  // What is there stays where the input is wrong, and nothing is left beside it.
+  // With wrong input the old site stays, and no other files remain.
   site.write("broken.json", R"({"schema": "attnprobe/report/1", "results": [{"usable": 5}]})");
   const Run broken = site.make("broken.json");
   CHECK(broken.exit_code == 2);
@@ -234,7 +234,7 @@ TEST_CASE("A site replaces a site, and nothing else", "[site]") {
   CHECK(file.exit_code == 2);
   CHECK_THAT(file.err, ContainsSubstring("fewer.json: it is not a folder"));
 
-  // What somebody put into a site is not a site's.
+  // Files that a user put into a site make it foreign.
   for (const char* foreign : {"CNAME", ".git/HEAD", "other/notes.html", "badge/other/mine.svg", "empty/"}) {
     INFO(foreign);
     const fs::path path = site.path(std::string("site/") + foreign);

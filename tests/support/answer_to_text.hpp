@@ -1,4 +1,4 @@
-// What explain says of a text.
+// explain's answer for a text.
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace attnprobe::test {
 
-/// Of its messages and facts alone: nothing is asked.
+/// Only from its messages and facts: nothing is asked.
 inline explain::TextAnswer answer_to(const std::string& text) {
   explain::MessageFinder finder;
   finder.feed(text);
   return explain::answer_of(finder.finish(), false);
 }
 
-/// With its question put to the rules.
+/// The same, with its question answered by the rules.
 inline explain::TextAnswer asked_answer_to(const std::string& text) {
   explain::MessageFinder finder;
   finder.feed(text);

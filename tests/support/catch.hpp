@@ -1,4 +1,4 @@
-// Catch2, version 2 (Debian 12) or 3, and what the tests share.
+// Catch2, version 2 (Debian 12) or 3, and helpers that tests share.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)
@@ -55,14 +55,14 @@ inline std::string fixture(const std::string& name) {
   return read_text(source_dir() / "tests" / "fixtures" / name);
 }
 
-/// A fixture that is kept compressed, as attnprobe reads it: no test needs a program for that.
+/// A compressed fixture, unpacked as attnprobe does it: tests need no other program.
 inline std::string unpacked_fixture(const std::string& name) {
   std::string text;
   read_input((source_dir() / "tests" / "fixtures" / name).string(), [&](std::string_view piece) { text += piece; });
   return text;
 }
 
-/// A folder of its own, removed at the end of the scope.
+/// A temporary folder, removed at the end of the scope.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
@@ -78,7 +78,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
-  /// A file in it with this content.
+  /// Writes a file with this content in it.
   std::filesystem::path file(const std::string& name, const std::string& content) const {
     std::ofstream(path_ / name, std::ios::binary) << content;
     return path_ / name;
@@ -88,7 +88,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The message of the usage error that `body` throws; anything else is said in its place.
+/// The message of the usage error that `body` throws; for anything else a description of it.
 template <class F>
 std::string usage_error(F&& body) {
   try {

@@ -66,7 +66,7 @@ Uid add_scalar(OpGraph& graph, DataType type) {
   return add_tensor(graph, scalar);
 }
 
-// Every input that read `from` reads `to`, from operation `begin` on.
+// From operation `begin` on, every input that read `from` reads `to`.
 void rewire(OpGraph& graph, Uid from, Uid to, size_t begin = 0) {
   for (size_t i = begin; i < graph.operations.size(); ++i) {
     auto replace = [&](const char*, auto& uid, PortDirection direction) {
@@ -125,7 +125,7 @@ void no_max(OpGraph& graph) {
   rewire(graph, *op.y, *op.x);
 }
 
-// The legacy pattern's mask, without what gives the matmuls their lengths.
+// Removes the legacy pattern's mask, but not the lengths of the matmuls.
 void drop_mask(OpGraph& graph) {
   const size_t begin = first(graph, PointwiseMode::GEN_INDEX);
   const size_t end = first(graph, PointwiseMode::BINARY_SELECT);

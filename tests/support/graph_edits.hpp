@@ -1,4 +1,5 @@
-// Changes to a built graph, by name: the verified walks have graphs that are wrong on purpose, which no config can ask for.
+// Changes to a built graph, by name: the verified walks include graphs that are wrong on purpose, which no config can
+// express.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Graphs as text, for tests that say what a builder made.
+// Graphs as text, for tests of builders.
 #pragma once
 
 #include <string>
@@ -14,14 +14,14 @@ using Words = std::vector<std::string>;
 Words operations(const graph::OpGraph& graph);
 size_t count(const graph::OpGraph& graph);
 
-/// "q k scale o!": the ports that are set, outputs marked.
+/// "q k scale o!": the set ports, with outputs marked.
 std::string ports_text(const graph::Operation& operation);
 
-/// The tensor of that name, or a later one of them. Throws std::runtime_error where there is none.
+/// The tensor with that name, or a later one of several. Throws std::runtime_error if there is none.
 const graph::Tensor& named_tensor(const graph::OpGraph& graph, const std::string& name, size_t which = 0);
 bool has_tensor(const graph::OpGraph& graph, const std::string& name);
 
-/// "f16 2x6x5x16 480,16,96,1 virtual at offsets of Q": everything that cuDNN is told about a tensor.
+/// "f16 2x6x5x16 480,16,96,1 virtual at offsets of Q": all that cuDNN gets for a tensor.
 std::string text(const graph::OpGraph& graph, const graph::Tensor& t);
 std::string text(const graph::OpGraph& graph, const std::string& name);
 

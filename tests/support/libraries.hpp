@@ -1,4 +1,4 @@
-// The cuDNN versions of this machine, for what holds of each.
+// The cuDNN versions of this machine, for facts that hold for each.
 #pragma once
 
 #include <string>
@@ -13,11 +13,11 @@ struct FoundLibrary {
   std::string path;
 };
 
-/// All that are found, the oldest first.
+/// All that are found, oldest first.
 const std::vector<FoundLibrary>& libraries();
 
-/// The oldest, cudnn_path() and the newest; fewer where there are no others (attnprobe cudnn fetch 9.8 9.28). What the
-/// gate asks.
+/// The oldest, cudnn_path() and the newest; fewer if no others are installed (attnprobe cudnn fetch 9.8 9.28). The gate
+/// asks these.
 std::vector<FoundLibrary> three_libraries();
 
 }  // namespace attnprobe::test

@@ -1,4 +1,4 @@
-// A folder with a matrix file, and what `attnprobe matrix` makes of it.
+// A folder with a matrix file, for `attnprobe matrix`.
 #pragma once
 
 #include <fmt/format.h>

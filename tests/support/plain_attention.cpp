@@ -22,7 +22,7 @@ using graph::Tensor;
 using I = int64_t;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr I tile = 8;  // of what slips leave out
+constexpr I tile = 8;  // for slips that omit a tile
 
 class Plain {
  public:
@@ -68,7 +68,7 @@ class Plain {
   I head_of_v(I h) const { return slip_.groups_mixed ? h % heads_v(s_) : h * heads_v(s_) / s_.heads_q; }
   bool in_last_tile(I j, I length) const { return length > tile && j >= (length - 1) / tile * tile; }
 
-  // As kernels have them: what goes into a matrix product in its type, other numbers in f32.
+  // Like kernels: operands of a matrix product are in its type, other numbers in f32.
   double single(double x) const { return slip_.rounds ? static_cast<double>(static_cast<float>(x)) : x; }
   double multiplied(double x) const { return slip_.rounds ? rounded(s_.dtype, x) : x; }
   double input(double x) const { return s_.dtype == DataType::f32 ? multiplied(x) : x; }
@@ -116,7 +116,7 @@ class Plain {
   }
   void scalar(const char* name, double value) const { put(name, 0, 0, 0, 0, value); }
 
-  // K or V: plain, as its transpose, or in pages.
+  // K or V: plain, transposed, or in pages.
   struct Tokens {
     explicit Tokens(const Plain& p, const std::string& name)
         : plain(p.find(name)),
@@ -134,8 +134,8 @@ class Plain {
     return read(t.container, page, h, j % block, d);
   }
 
-  // Row s of each head turned by the angles s 10000^(-2 i / dim): element i of the last `dim` with the one half of them
-  // further. The attention reads what is in memory.
+  // Rotates row s of each head by the angles `s 10000^(-2 i / dim)`. They rotate element i of the last `dim` with the
+  // one half of them further. The attention reads the rotated tensor in memory.
   void rotate(const std::string& name, I heads, I length) const {
     const I d = s_.head_dim_qk, dim = s_.rope->dim.value_or(d), half = dim / 2;
     for (I b = 0; b < s_.batch; ++b)
@@ -185,7 +185,7 @@ class Plain {
     return s_.softcap && !slip_.no_softcap ? *s_.softcap * std::tanh(x / *s_.softcap) : x;
   }
 
-  // The derivative of modified() at x, by differences: nothing of the graph's own formulas.
+  // The derivative of modified() at x, by differences, independent of the graph's own formulas.
   double modified_slope(double x, I b, I h, I i, I j) const {
     constexpr double step = 1e-5;
     const double above = modified(x + step, b, h, i, j), below = modified(x - step, b, h, i, j);
@@ -249,10 +249,10 @@ class Plain {
                                 : single(std::exp(x[j] - (left ? first_most : most)));
       if (softmax) sum += p[j];
     }
-    // O is divided by the sum at the end, as kernels do.
+    // O is divided by the sum at the end, as in kernels.
     const double kept_scale = slip_.undropped ? 1 : 1 / keep_probability_, divisor = softmax && sum > 0 ? sum : 1;
     for (size_t j = 0; j < n; ++j) {
-      // A mask that nobody sees may be any.
+      // Without an output of the mask, any mask is right.
       const bool seen = s_.dropout && (s_.dropout->dump || s_.dropout->form == attention::DropoutForm::mask);
       const bool kept = keeps(b, h, i, static_cast<I>(j), seen ? slip_.dropout_shift : 0);
       dropped[j] = kept ? multiplied(p[j] * kept_scale * factor("scale S")) / factor("scale S") / divisor : 0;
@@ -280,7 +280,7 @@ class Plain {
     gradients(b, h, i, raw, p, dropped, sink, stats, scale);
   }
 
-  // A row of O or dQ, where rows may be mixed up.
+  // Writes a row of O or dQ, possibly to the wrong place.
   void put_row(const char* name, I b, I h, I i, I d, double value) const {
     const bool first = b == 0 && h == 0;
     if (first && slip_.stale_row && i == 2) return put(name, b, h, i, d, row_before_[static_cast<size_t>(d)]);
@@ -307,7 +307,7 @@ class Plain {
     const bool counts = !slip_.first_of_group || h % (s_.heads_q / s_.heads_kv) == 0;
     const I hq = s_.heads_q, sq = s_.seqlen_q, skv = s_.seqlen_kv, dqk = s_.head_dim_qk, dv = s_.head_dim_v;
     const double kept_scale = slip_.undropped ? 1 : 1 / keep_probability_;
-    // Here P is rounded after it is divided.
+    // Here P is rounded after the division.
     auto dropped_p = [&](I j) {
       return dropped[static_cast<size_t>(j)] == 0
                  ? 0
@@ -388,7 +388,7 @@ class Plain {
   const Slip& slip_;
   mutable std::map<std::string, Found, std::less<>> found_;
   mutable std::vector<double> written_, row_before_;
-  mutable std::array<std::vector<double>, 2> first_rows_;  // of the first head, where they went
+  mutable std::array<std::vector<double>, 2> first_rows_;  // of the first head, before they are mixed up
   double most_before_ = -infinity, delta_before_ = 0;
   const Tokens k_, v_;
   double keep_probability_ = 1, amax_s_ = 0, amax_o_ = 0, amax_d_p_ = 0;

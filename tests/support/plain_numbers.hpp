@@ -1,4 +1,4 @@
-// What plain attention does to single numbers.
+// Plain attention's operations on single numbers.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace attnprobe::test {
 
-/// The number of that type that is nearest; f32 as TF32, which is cut off, for that is how it is multiplied.
+/// Rounds to that type; f32 is truncated to TF32, in which it is multiplied.
 inline double rounded(DataType type, double x) {
   using namespace run::kernels;
   switch (type) {
@@ -30,7 +30,7 @@ inline double rounded(DataType type, double x) {
   }
 }
 
-/// Throws NotPlain for a modifier that is not of one number.
+/// Throws NotPlain for a modifier that needs more than one number.
 inline double activation(attention::ScoreModifierKind kind, double x) {
   using Kind = attention::ScoreModifierKind;
   switch (kind) {

@@ -1,5 +1,5 @@
-// Plans that run, on a machine without a GPU: the interpreter of graphs stands in for it, and computes or dies as told
-// (lib/worker/test_faults.hpp). Everything else is the product's own.
+// Runs plans on a machine without a GPU: the interpreter of graphs replaces it, and computes or dies as requested
+// (lib/worker/test_faults.hpp). All else is the product's own.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,16 +13,16 @@
 namespace attnprobe::test {
 
 inline const std::string small_problem = "--heads 2 --seqlen 64 --head-dim 64 --pattern sdpa_composite ";
-/// Engines 1 and 2 take it on an H200. Mode A proposes several configs of both, engine 2's first; FALLBACK one of each
-/// without knobs, engine 1's first.
+/// Engines 1 and 2 support it on an H200. Mode A proposes several configs of both, engine 2's first; FALLBACK one of
+/// each without knobs, engine 1's first.
 inline const std::string on_h200 = small_problem + "--target h200 ";
 inline const std::string plan_built = "CUDNN_STATUS_SUCCESS";
 
-/// One result, and all that the program wrote about it.
+/// One result, and all output of the program about it.
 struct Answer {
   int exit_code = -1;
   Json result, errata;
-  std::string text;  ///< the text report, without the line breaks that its width puts in
+  std::string text;  ///< the text report, with its line breaks removed
 };
 
 inline Environment double_with(const std::string& plans) {
@@ -54,7 +54,7 @@ inline std::string on_one_line(const std::string& text) {
   return line;
 }
 
-/// Asks for one config on one target; the report is valid whatever the plans do.
+/// Asks for one config on one target. The report must be valid whatever the plans do.
 inline Answer ask(const std::string& arguments, const Environment& environment) {
   const TemporaryFolder folder;
   const std::string path = folder.path();
@@ -70,7 +70,7 @@ inline Answer ask(const std::string& arguments, const Environment& environment) 
           on_one_line(read_text(path + "/text"))};
 }
 
-/// The engine configs of an engine that pass cuDNN's check: at least one.
+/// The engine's configs that pass cuDNN's check, at least one.
 inline std::vector<Json> viable(const Answer& answer, int64_t engine) {
   std::vector<Json> configs;
   for (const Json& config : answer.result["engine_configs"])
@@ -93,7 +93,7 @@ inline void check_ran(const Json& config) {
   CHECK(config["time"]["method"] == "none: a test's stand-in for a plan");
 }
 
-/// This engine was none the worse for what became of the other, and makes the graph supported.
+/// This engine is not affected by the other's failure, and makes the graph supported.
 inline void check_ran(const Answer& answer, int64_t engine) {
   for (const Json& config : viable(answer, engine)) check_ran(config);
   CHECK(answer.result["verdict"] == "supported");

@@ -1,12 +1,12 @@
-// Whether the program is one of the preset sanitize, which changes what a process maps and needs.
+// Whether the program was built with the preset sanitize, which changes what a process maps and needs.
 #pragma once
 
 #include <cstdlib>
 
 namespace attnprobe::test {
 
-/// By what the preset sets for its tests. UBSan asks through a pipe whether memory can be read, and takes an object for
-/// broken where no descriptor is left; ASan maps terabytes.
+/// From the variables that the preset sets for its tests. UBSan tests memory through a pipe, and reports an object as
+/// broken if no descriptor is left; ASan maps terabytes.
 inline bool under_sanitizers() {
   return std::getenv("ASAN_OPTIONS") != nullptr;
 }

@@ -18,11 +18,11 @@ std::optional<Json> small_random_config(uint64_t seed) {
   if (config.contains("heads_v") || (config.contains("layout") && config["layout"].is_object()) ||
       config.contains("block_mask") || config.value("fp8", "") == "mxfp8")
     return std::nullopt;
-  // Strides of the sizes that it had before.
+  // Strides of the original sizes.
   for (const char* key : {"o_layout", "do_layout", "dqkv_layout", "stats_layout"})
     if (config.contains(key) && config[key].is_object()) config.erase(key);
   if (config.contains("bias") && config["bias"].is_object()) config["bias"].erase("strides");
-  // Types of their own for the gradients round otherwise than what the model of rounding knows.
+  // Separate types for the gradients would round differently from the rounding model.
   for (const char* key : {"do_dtype", "dqkv_dtype"}) config.erase(key);
   config["pattern"] = "sdpa_composite";
   return config;

@@ -8,8 +8,8 @@
 
 namespace attnprobe {
 
-/// attention::random_config, composite and small enough for plain attention's loops in double; std::nullopt for what
-/// that has not. It may contradict itself, and plain attention may throw NotPlain.
+/// attention::random_config, composite and small enough for plain attention's loops in double; std::nullopt for
+/// unsupported features. It may contradict itself, and plain attention may throw NotPlain.
 std::optional<Json> small_random_config(uint64_t seed);
 
 }  // namespace attnprobe

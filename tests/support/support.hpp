@@ -1,4 +1,4 @@
-// What tests share: the program as a user runs it, cells by the library, folders that vanish.
+// Helpers that tests share: the program as a user runs it, cells by the library, temporary folders.
 #pragma once
 
 #include <filesystem>
@@ -29,7 +29,7 @@ Run shell(const std::string& command, const Environment& environment = {}, const
 /// Validates a JSON file against a schema's file, with an independent implementation; exit code 0 if it is valid.
 Run validate(const std::string& schema, const std::string& instance);
 
-/// The cuDNN that tests use; "" where the machine has none (then nearly every test must fail, not pass in silence).
+/// The cuDNN that tests use; "" if the machine has none. Nearly every test must then fail, not pass silently.
 std::string cudnn_path();
 
 /// One config (JSON text) on simulated targets, through worker processes.
@@ -38,12 +38,12 @@ std::vector<answer::Answer> probe_all(const std::string& config_json, const std:
 answer::Answer probe_one(const std::string& config_json, const std::string& target,
                          const probe::WalkOptions& options = {});
 
-/// "4/5" of a mode: viable of candidates.
+/// A mode's viable configs and candidates, "4/5".
 std::string mode_counts(const answer::Answer& result, const std::string& mode);
 /// Engines with a viable config that a mode proposes, "1 2".
 std::string viable_engines(const answer::Answer& result, const std::string& mode);
 
-/// Whether a text holds another.
+/// Whether a text contains another.
 bool contains(const std::string& text, const std::string& part);
 
 }  // namespace attnprobe::test

@@ -49,7 +49,7 @@ void drop_features(AttentionSpec& s, const build::BuildContext& context) {
   }
   if (s.score_mod && (!is_bprop(s) || s.score_mod->kind == ScoreModifierKind::relative_position))
     s.score_mod->grad = true;
-  // The same operations, unless something stands between modifier and mask.
+  // The same operations, unless another one is between modifier and mask.
   if (s.score_mod && s.score_mod->kind == ScoreModifierKind::causal && !is_bprop(s) &&
       s.pattern == Pattern::sdpa_composite && context.cudnn_version < build::frontend_wiring().single_operations &&
       !s.softcap && !s.bias && !s.alibi && !s.mask.padding && !s.mask.window_right) {
@@ -60,7 +60,7 @@ void drop_features(AttentionSpec& s, const build::BuildContext& context) {
   if (s.dropout && s.dropout->form == DropoutForm::mask) s.dropout = Dropout{0.5, DropoutForm::mask, {}, false};
   if (s.dropout && s.dropout->form == DropoutForm::philox) s.dropout->seed = seed_form(s);
   if (legacy_backward) s.dropout.reset();
-  if (s.pattern != Pattern::sdpa_unified) s.block_mask = false;  // builders of other patterns leave it out
+  if (s.pattern != Pattern::sdpa_unified) s.block_mask = false;  // builders of other patterns omit it
   if (s.heads_q == 1 && s.score_mod && s.score_mod->kind == ScoreModifierKind::head_factor &&
       s.scale_form == ScaleForm::none) {
     s.score_mod.reset();
@@ -74,7 +74,7 @@ void drop_outputs(AttentionSpec& s) {
   if (legacy && !s.softmax && !s.dropout && !is_bprop(s)) s.pass = Pass::fprop;
   s.stats.reset();
   if (is_bprop(s)) s.max_logit = s.sum_exp = false;
-  // The ordered sum is the graph of the sum in any order.
+  // The ordered sum has the same graph as the sum in any order.
   if (s.ordered_dq) s.deterministic = s.ordered_dq = false;
   const bool bias_gradient = s.bias && s.bias->grad;
   if (!is_bprop(s) || bias_gradient || is_fp8(s) || s.pattern != Pattern::sdpa_composite) s.deterministic = false;

@@ -1,4 +1,4 @@
-// What of an attention spec its graph tells, and graphs without what no log holds.
+// The part of an attention spec that its graph shows, and graphs reduced to what a log has.
 #pragma once
 
 #include <random>
@@ -9,12 +9,12 @@
 
 namespace attnprobe::test {
 
-/// The spec as JSON without what leaves no trace in its graph: two specs
-/// of one graph give the same. Values of by-value scalars are left out.
+/// The spec as JSON without anything that leaves no trace in its graph, so that specs with the same graph are equal.
+/// Values of by-value scalars are left out.
 Json told_by_graph(attention::AttentionSpec spec, const build::BuildContext& context);
 
-/// As a program with a numbering and an order of its own would have logged it: no names, no values, uids and the order
-/// of tensors and operations by chance.
+/// The graph as another program would have logged it: no names, no values, random uids and random order of tensors and
+/// operations.
 graph::OpGraph disguised(graph::OpGraph graph, uint64_t seed, bool keep_values = false);
 
 }  // namespace attnprobe::test

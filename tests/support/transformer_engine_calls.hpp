@@ -8,11 +8,11 @@
 
 namespace attnprobe::test {
 
-/// A call that trains, with these members in place of its own.
+/// A call that trains, with these members replaced.
 Json call_with(const std::string& members = "");
 frameworks::TransformerEngineQuery query_with(const std::string& members = "");
 
-/// What was noted on a field; null for nothing.
+/// The note on a field; null if there is none.
 const frameworks::TransformerEngineNote* note_on(const std::vector<frameworks::TransformerEngineNote>& notes,
                                                  const std::string& field);
 

@@ -6,7 +6,7 @@
 
 namespace attnprobe::test {
 
-/// A variable of the environment for a scope; nullptr: it is not set.
+/// Sets an environment variable for a scope; nullptr unsets it.
 class Variable {
  public:
   Variable(const char* name, const char* value) : name_(name) {

@@ -1,4 +1,4 @@
-// What the tests of version rules share: examples as the data gives them, laid over a common base.
+// Shared by the tests of version rules: the data's examples, laid over a common base.
 #pragma once
 
 #include "attention/config.hpp"
@@ -7,14 +7,14 @@
 
 namespace attnprobe::test {
 
-// A config, a cuDNN and a GPU, as an example of the data gives them.
+// A config, a cuDNN and a GPU from an example of the data.
 struct Case {
   attention::AttentionSpec spec;
   CudnnVersion cudnn;
   int sm = 0;
 };
 
-// What the examples of the data lie over.
+// The base of the data's examples.
 inline const Json base{{"batch", 2},        {"heads_q", 8},      {"heads_kv", 8},    {"seqlen_q", 512},
                        {"seqlen_kv", 512},  {"head_dim_qk", 64}, {"head_dim_v", 64}, {"dtype", "f16"},
                        {"cudnn", "9.19.0"}, {"sm", 90}};

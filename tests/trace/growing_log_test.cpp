@@ -1,4 +1,4 @@
-// A file that is read while it grows, and what of it stays on the disk.
+// A file that is read while it grows, and its remaining blocks on disk.
 #include "trace/growing_log.hpp"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@ using namespace attnprobe::trace;
 
 namespace {
 
-// A writer as cuDNN is: it opens with O_TRUNC and writes at a place of its own.
+// A writer like cuDNN: it opens with O_TRUNC and writes at its own offset.
 class Writer {
  public:
   explicit Writer(const std::filesystem::path& file)
@@ -100,14 +100,14 @@ TEST_CASE("a log that grows faster than it is read loses its oldest part, and th
   const auto file = folder.path() / "cudnn-1.log";
   const Writer writer(file);
   GrowingLog log(file, folder.after_reading());
-  // A hole: as long as a log that nobody read, and no byte on the disk.
+  // A sparse file with the length of a log that was not read, and no byte on disk.
   REQUIRE(truncate(file.c_str(), GrowingLog::most_unread + 1000) == 0);
   const FileDescriptor end(open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   const std::string entry = "i! rest of an entry\n\nI! CuDNN (v91900 56) function cudnnBackendFinalize() called:\n";
   REQUIRE(::write(end.get(), entry.data(), entry.size()) == static_cast<ssize_t>(entry.size()));
   const std::string text = read_all(log);
   CHECK(log.bytes_passed_over() > GrowingLog::most_unread / 2);
-  // The rest of an entry whose beginning was lost is no part of another one.
+  // The rest of an entry with a lost beginning is not part of another one.
   CHECK_THAT(text, ContainsSubstring("\nI! CuDNN (v91900 56) function cudnnBackendFinalize() called:\n"));
   CHECK_THAT(text, !ContainsSubstring("rest of an entry"));
 }
@@ -143,7 +143,7 @@ TEST_CASE("logs are kept in no folder that another user can change", "[trace]") 
   CHECK_THROWS_WITH(LogFolder(mine), ContainsSubstring("open is writable by all"));
   REQUIRE(chmod(open_to_all.c_str(), 0755) == 0);
   CHECK(LogFolder(mine).path() == mine);
-  // A link is followed once, and what it led to is used.
+  // A link is followed once, and its target is used.
   std::filesystem::create_directory_symlink(mine, link);
   CHECK(LogFolder(link).path() == mine);
   if (geteuid() != 0) return;  // only root can make a folder of another user

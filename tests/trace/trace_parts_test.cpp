@@ -1,4 +1,4 @@
-// What a trace is made of, each by itself: variables, several logs as one, Transformer Engine's lines.
+// The parts of a trace: variables, merged logs, Transformer Engine's lines.
 #include <fmt/format.h>
 
 #include "catch.hpp"
@@ -47,7 +47,7 @@ TEST_CASE("a variable that the user has set stays, and what is missed for it is 
       log_variables(folder, false, variables_of({{"CUDNN_LOGLEVEL_DBG", "1"}, {"CUDNN_FRONTEND_LOG_INFO", "1"}}));
   CHECK(as_map(variables).count("CUDNN_LOGLEVEL_DBG") == 0);
   CHECK(as_map(variables).count("CUDNN_LOGDEST_DBG") == 1);
-  REQUIRE(variables.kept.size() == 1);  // 1 is what cudnn-frontend would have got
+  REQUIRE(variables.kept.size() == 1);  // cudnn-frontend would have got 1
   CHECK(variables.kept[0] ==
         "CUDNN_LOGLEVEL_DBG=1 is set and stays: graphs are seen at level 3 alone; unset CUDNN_LOGLEVEL_DBG for it");
 }
@@ -56,7 +56,7 @@ TEST_CASE("a log gives its graphs before its end", "[trace]") {
   const std::string text = unpacked_fixture("logs/frameworks/pytorch-train-gqa-bf16.log.xz");
   replay::LogReader reader;
   CHECK(reader.so_far().graphs.empty());
-  // Up to the first execution: what was built is known, what comes is not.
+  // Up to the first execution: earlier builds are known, later events are not.
   const size_t executed = text.find("function cudnnBackendExecute()");
   REQUIRE(executed != std::string::npos);
   reader.feed(text.substr(0, executed));
@@ -74,7 +74,7 @@ TEST_CASE("Transformer Engine's debug lines are taken out, and nothing else wait
         "DEBUG    | DotProductAttention]: in the middle\n");
   CHECK(lines.without("[DEBUG    | DotProductAttention]: Disabling FusedAttention for ") == "");
   CHECK(lines.without("determinism reasons\n[WARNING  | x]: kept\n") == "[WARNING  | x]: kept\n");
-  // What may become one waits, and is given where it does not.
+  // The start of a possible line is held back, and returned if it is not one.
   CHECK(lines.without("[DEB") == "");
   CHECK(lines.without("RIS] 5\n") == "[DEBRIS] 5\n");
   CHECK(lines.without("[INFO  ") == "");

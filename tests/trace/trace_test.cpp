@@ -1,4 +1,4 @@
-// `attnprobe trace` as a user runs it: what changes of the program (nothing), and what is said of it.
+// `attnprobe trace` for a user: the program is unaffected, and the report is right.
 #include <fmt/format.h>
 
 #include "catch.hpp"
@@ -11,12 +11,12 @@ namespace {
 // A folder with programs that write cuDNN's log as cuDNN would: real logs of PyTorch and JAX on an H200.
 class Programs {
  public:
-  /// Shell words that put one of the frameworks' logs where cuDNN would.
+  /// Shell words that write one of the frameworks' logs to cuDNN's place.
   std::string log(const std::string& name) {
     const auto file = folder_.file(name, unpacked_fixture("logs/frameworks/" + name + ".log.xz"));
     return fmt::format("cat {} > \"$(printf %s \"$CUDNN_LOGDEST_DBG\" | sed s/%i/$$/)\";", file.string());
   }
-  /// A shell script; gives the words that run it.
+  /// Writes a shell script; returns the words that run it.
   std::string script(const std::string& name, const std::string& text) {
     return "sh " + folder_.file(name, text).string();
   }
@@ -178,7 +178,8 @@ TEST_CASE("trace: a program that is interrupted with its group ends by that sign
   Programs programs;
   const std::string script = programs.script(
       "p.sh", programs.log("pytorch-train-gqa-bf16") + "\ntouch " + programs.path("ready") + "\nsleep 20\n");
-  // A shell without job control lets background jobs ignore SIGINT; setsid makes a group of its own, with its leader's number.
+  // A shell without job control makes background jobs ignore SIGINT; setsid makes a separate group with its leader's
+  // number.
   const Run run = shell(fmt::format(
       "env --default-signal=INT setsid {} trace -- {} & until test -e {}; do sleep 0.05; done; sleep 0.3; kill -INT -$!; wait $!; echo $?",
       program(), script, programs.path("ready")));
@@ -241,7 +242,7 @@ TEST_CASE("trace: a process that goes on keeps the folder, since cuDNN crashes w
   REQUIRE_THAT(run.out, ContainsSubstring("attnprobe-trace-"));
   CHECK(std::filesystem::exists(run.out));
   CHECK(wait_for([&] { return std::filesystem::exists(programs.path("there")); }));
-  CHECK(wait_for([&] { return !std::filesystem::exists(run.out); }));  // the guard's work
+  CHECK(wait_for([&] { return !std::filesystem::exists(run.out); }));  // by the guard
 }
 
 TEST_CASE("trace: the program outlives a trace that is killed, and the folder is removed behind it", "[trace]") {
@@ -281,14 +282,14 @@ TEST_CASE("trace: standard error is read where it is asked for, and passed on as
   REQUIRE(!found["stderr"]["refusals"].empty());
   CHECK(found["stderr"]["refusals"][0]["who"] == "Transformer Engine");
   CHECK_THAT(found["stderr"]["refusals"][0]["line"].get<std::string>(), ContainsSubstring("does not support softcap"));
-  // Without it standard error is the program's alone.
+  // Without the option, only the program writes to standard error.
   CHECK(run_attnprobe(traced("--report " + report, script)).err.find("softcap") != std::string::npos);
 }
 
 TEST_CASE("trace: what cudnn-frontend refused by itself, from its log, with the attention", "[trace]") {
   Programs programs;
   const std::string log = (source_dir() / "tests/fixtures/logs/cudnn-frontend-1.23-validate.log").string();
-  // Two processes, to the one file name that there is for all.
+  // Two processes with the only file name that there is.
   const std::string script =
       programs.script("p.sh", fmt::format("sh -c 'cat {0} > \"$CUDNN_FRONTEND_LOG_FILE\"; sleep 0.3'\n"
                                           "sh -c 'cat {0} > \"$CUDNN_FRONTEND_LOG_FILE\"; sleep 0.3'\n",
@@ -299,7 +300,7 @@ TEST_CASE("trace: what cudnn-frontend refused by itself, from its log, with the 
                           "0 distinct attention graphs came to cuDNN, 0 refused; 1 refused by cudnn-frontend before"));
   CHECK_THAT(run.err, ContainsSubstring("- sdpa_unified fprop b2 h8 s128 d20 f16 bhsd, 2 times\n"
                                         "    [cudnn_frontend] ERROR: hidden_dim should be multiple of 8."));
-  CHECK_THAT(run.err, !ContainsSubstring("d64"));  // the one that it took
+  CHECK_THAT(run.err, !ContainsSubstring("d64"));  // the one that was logged
   CHECK_THAT(run.err, !ContainsSubstring("cudnn-frontend's log says"));
   const Run asked = run_attnprobe(fmt::format("--config {} --target h200 --quick --format json", configs));
   REQUIRE(asked.exit_code == 1);

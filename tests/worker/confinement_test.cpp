@@ -1,4 +1,5 @@
-// What a worker for simulated GPUs gives up, seen from inside it: a library in the null driver's place tries.
+// The rights that a worker for simulated GPUs gives up, tested from inside: a library in the null driver's place tries
+// to use them.
 #include <fmt/format.h>
 
 #include "catch.hpp"
@@ -11,7 +12,7 @@ namespace {
 
 const std::string problem = "--heads 8 --seqlen 128 --head-dim 64 --target h200 --mode A --quick --format json";
 
-// A library whose constructor does what a stranger's code would, and writes to stderr what came of it.
+// A library with a constructor that acts like malicious code, and writes the outcome to stderr.
 constexpr const char* intruder = R"(
 #include <errno.h>
 #include <fcntl.h>
@@ -72,7 +73,7 @@ TEST_CASE("a worker for simulated GPUs reads, and neither writes, runs, signals 
   CHECK_THAT(said, ContainsSubstring("privileges:no"));
   CHECK_THAT(said, ContainsSubstring("core:no"));
   if (!under_sanitizers()) CHECK_THAT(said, ContainsSubstring("memory:no"));
-  // By seccomp, which every kernel here has.
+  // By seccomp, which every supported kernel has.
   for (const char* what : {"socket", "unix", "execute"}) CHECK_THAT(said, ContainsSubstring(std::string(what) + ":no"));
   if (shell("python3 -c 'import ctypes; exit(ctypes.CDLL(None).syscall(444, None, 0, 1) < 6)'").exit_code != 0) return;
   for (const char* what : {"write", "truncate", "unlink", "signal"})
@@ -102,7 +103,7 @@ TEST_CASE("a machine that gives no descriptors or processes is said to, with exi
   INFO(files.out << files.err);
   CHECK(files.exit_code == 3);
   CHECK_THAT(files.out + files.err, ContainsSubstring("Too many open files") && ContainsSubstring("ulimit -n"));
-  if (geteuid() != 0) return;  // only root can be somebody else; root's own processes are not counted
+  if (geteuid() != 0) return;  // only root can act as another user; root's own processes are not limited
   const Run processes = shell(
       fmt::format("ulimit -u 2; exec setpriv --reuid=65533 --regid=65533 --clear-groups {} {}", program(), problem));
   INFO(processes.out << processes.err);

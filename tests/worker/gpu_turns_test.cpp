@@ -1,4 +1,4 @@
-// Who may use a GPU when: builders and the one whose plans run.
+// Turns on a GPU: builders, and the worker that runs plans.
 #include "worker/gpu_turns.hpp"
 
 #include <atomic>
@@ -15,7 +15,7 @@ using worker::GpuTurns;
 
 namespace {
 
-// Whether it is had at once; what had to wait gets it later and gives it back.
+// Whether a turn is free at once; a waiting one is taken later and given back.
 template <class Take>
 struct Attempt {
   explicit Attempt(Take take) : done(std::async(std::launch::async, [take] { take(); })) {}
@@ -45,7 +45,7 @@ TEST_CASE("a timed turn waits for what is being built, and nothing more is built
     while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
   CHECK_FALSE(timed.had());
-  // Whoever wants to build now comes after it, else it would wait for ever.
+  // A new builder comes after it; otherwise it could wait forever.
   Attempt build([&] { turns.build(); });
   CHECK_FALSE(build.had());
   building.reset();

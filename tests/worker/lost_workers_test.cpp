@@ -1,4 +1,4 @@
-// What plans do to the process that builds or runs them, without a GPU: each costs itself alone.
+// Plans that crash the process that builds or runs them, without a GPU: each loses only itself.
 #include <sstream>
 
 #include "run_answers.hpp"
@@ -25,7 +25,7 @@ void check_words(const std::string& words, const std::string& how, const std::st
       fmt::format("; it was at: {} of engine {} {}", what, config["engine"].get<int64_t>(), config["knobs"].dump())));
 }
 
-// A crash or a hang of engine 1's plan, the first, while it is built.
+// A crash or a hang while building engine 1's plan, the first one.
 void check_lost_plan(const Answer& answer, const Loss& loss) {
   CHECK(answer.exit_code == 4);
   CHECK(answer.result["verdict"] == "supported");
@@ -39,8 +39,8 @@ void check_lost_plan(const Answer& answer, const Loss& loss) {
   }
 }
 
-// Configs on one target until the first report is there; then the signal.
-// `to`: "$pid", or "-$pid" for it and its workers, as a terminal does.
+// Asks configs on one target until the first report exists, then sends the signal. `to`: "$pid", or "-$pid" for it and
+// its workers, like a terminal.
 Json interrupted(const std::string& plans, const std::string& to) {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "json", errata = folder.path() / "errata";
@@ -145,7 +145,7 @@ TEST_CASE("several workers build every plan that passes its check, and each that
     CHECK(config["plan"].is_null() != config["check"]["supported"]);
     if (config["plan"].is_null()) continue;
     CHECK(config["plan"]["status"] != "crashed");
-    // A kernel that NVRTC refuses (three in 9.19) is no plan to run.
+    // A kernel that NVRTC refuses (three in 9.19) has no plan to run.
     CHECK(config["run"].is_null() != (config["plan"]["status"] == plan_built));
     if (config["run"].is_null()) continue;
     check_ran(config);
@@ -214,7 +214,7 @@ TEST_CASE("a worker that something outside ends is no fault of cuDNN's, whatever
     check(ask(two_plans + "run", worker_fault(std::string(fault) + "@mode FALLBACK")), signal, "mode FALLBACK");
   check(ask(two_plans + "run", worker_fault("kill@open")), "SIGKILL", "start");
   check(ask(two_plans + "build", worker_fault("kill@plan of engine 1*")), "SIGKILL", "plan of engine 1");
-  // What ran before it stands.
+  // Earlier runs stay.
   const Answer late = ask(two_plans + "run", worker_fault("kill@run of engine 2*"));
   check(late, "SIGKILL", "run of engine 2");
   for (const Json& config : viable(late, 1)) check_ran(config);
@@ -240,7 +240,7 @@ TEST_CASE("that no fresh worker starts is no fault of the next plan's", "[run]")
   CHECK(answer.exit_code == 3);
   CHECK(answer.result["environment_broken"] == true);
   CHECK(contains(answer.result["root_cause"]["explanation"], "SIGSEGV"));
-  // What had run is still there.
+  // Finished runs are still there.
   std::string statuses;
   for (const Json& config : answer.result["engine_configs"])
     if (!config["run"].is_null()) statuses += config["run"]["status"].get<std::string>() + " ";

@@ -1,4 +1,4 @@
-// What goes between parent and worker: in pieces, and what a worker that cuDNN has lost may send instead.
+// Messages between parent and worker: in pieces, and invalid ones from a crashed worker.
 #include "worker/message.hpp"
 
 #include "base/error.hpp"

@@ -1,4 +1,4 @@
-// What plans compute when they run, without a GPU: each fault is found, and costs what has it.
+// Results of running plans, without a GPU: each fault is found, and affects only its own plan.
 #include "run_answers.hpp"
 
 namespace attnprobe::test::run_plans_test {
@@ -42,7 +42,7 @@ TEST_CASE("a fault of one engine's plan is found, costs that engine config, and 
       CHECK(output["outside"] == (fault == "outside" ? 1 : 0));
       CHECK(output["unwritten"] == (fault == "unwritten" ? 1 : 0));
     }
-    // A rule for each form of the graph's tag. That a GPU is too small is no fault of cuDNN's.
+    // One rule for each form of the graph's tag. A GPU that is too small is not cuDNN's fault.
     CHECK(answer.errata["rules"].size() == (fault == "out_of_memory" ? 0 : 2));
   }
 }
@@ -105,7 +105,7 @@ TEST_CASE("where every plan has the fault, it is the verdict and its root cause"
     CHECK(contains(cause["explanation"], explanation));
     CHECK(cause["engine"] == 2);
     CHECK(cause["mode"] == "A");
-    // What the heuristic did not propose was run too, once nothing of it worked.
+    // Configs that the heuristic did not propose were run too, after its own all failed.
     size_t swept = 0;
     for (const Json& config : answer.result["engine_configs"]) {
       if (config["run"].is_null()) continue;

@@ -1,4 +1,4 @@
-// Plans under compute-sanitizer: what its log says, and what becomes of it.
+// Plans under compute-sanitizer: parsing its log, and the reported findings.
 #include "run_answers.hpp"
 #include "worker/sanitizer_log.hpp"
 
@@ -11,7 +11,7 @@ namespace {
 
 const std::string fallback = on_h200 + "--mode FALLBACK --plans run --sanitize=memcheck";
 
-// A tool that says what the file holds, and starts what it is to look at.
+// A tool that prints the file's content, and starts the program it should examine.
 class Tool {
  public:
   explicit Tool(const std::string& log) {

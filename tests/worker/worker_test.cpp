@@ -1,4 +1,4 @@
-// What happens when cuDNN takes its process down: one cell is lost, and says how.
+// cuDNN crashes its process: one cell is lost, with the reason.
 #include <sys/resource.h>
 
 #include <cstdlib>
@@ -18,7 +18,7 @@ using answer::Verdict;
 
 namespace {
 
-// Workers inherit the environment; the fault strikes at a named stage (lib/worker/test_faults.hpp).
+// Workers inherit the environment; the fault is triggered at a named stage (lib/worker/test_faults.hpp).
 class Fault {
  public:
   explicit Fault(const char* fault) { setenv("ATTNPROBE_TEST_FAULT", fault, 1); }

@@ -1,5 +1,5 @@
-// What a refused config is told, followed: the ways out work, and what helps in general gets past the reason that it is
-// given for. What versions are advised: tests/rules/version_advice_test.cpp.
+// Follows the advice for refused configs. The ways out work, and general help gets past the reason it is given for.
+// tests/rules/version_advice_test.cpp checks advice on versions.
 #include <algorithm>
 #include <filesystem>
 
@@ -63,7 +63,7 @@ std::string words_of(const Answer& result) {
   return to_json(result.config.spec).dump() + " on " + result.target.id;
 }
 
-// A change that the help names gets past the reason, or the help is not worth telling.
+// A change in the help must get past the reason; otherwise the help is useless.
 void follow_help(const std::vector<Answer>& results) {
   size_t followed = 0;
   for (const Answer& result : results) {
@@ -78,7 +78,7 @@ void follow_help(const std::vector<Answer>& results) {
       change.make(spec);
       if (contradictions(spec).empty()) changed.push_back(with_spec(result, spec));
     }
-    // Strides that are given leave no room for some changes.
+    // Explicit strides exclude some changes.
     if (changed.empty()) continue;
     ++followed;
     const auto answers = run_campaign(changed, {result.target}, cudnn_path(), quick()).results;
@@ -107,7 +107,7 @@ void follow_ways_out(std::vector<Answer>& results) {
     }
     if (!result.root_cause) continue;
     const auto* known = answer::find_reason({result.root_cause->status, result.root_cause->reason});
-    // Changes were tried: what they are good for stands among the ways out.
+    // Changes were tried: successful ones are listed as ways out.
     if (known != nullptr && !known->changes.empty()) CHECK(result.root_cause->in_general.empty());
   }
   CHECK(ways > results.size() / 4);

@@ -1,4 +1,4 @@
-// Changes that might help, and those that were seen to.
+// Changes that might fix a config, and those that did.
 #include "campaign/suggest/changes.hpp"
 
 #include <algorithm>
@@ -117,7 +117,7 @@ TEST_CASE("Ways out are asked, compiled, and the cheapest come first", "[suggest
   CHECK(first["changes"] == Json{"head dimensions padded with zeros to 104 and 104, the scale kept"});
   CHECK(first["compiled"] == true);
   CHECK(first["work"].get<double>() == Approx(1.04));
-  // The command that shows it does.
+  // The printed command confirms it.
   const Run again =
       run_attnprobe(first["reproduce"].get<std::string>().substr(std::string("attnprobe ").size()) + " --format json");
   CHECK(again.json()["results"][0]["usable"] == "yes");

@@ -1,4 +1,4 @@
-// When a measurement has enough samples and what it makes of them. Time passes only as the tests say.
+// When a measurement has enough samples, and its statistics. Time only passes as the tests set it.
 #include "run/timing/statistics.hpp"
 
 #include <algorithm>
@@ -27,8 +27,8 @@ StoppingRule rule_after(const Values& times, const StoppingLimits& limits = {}) 
   return rule;
 }
 
-// A GPU that gives the samples of a script, the last one again and
-// again, and a wall clock that goes on by the time of each and by 1 ms.
+// A GPU with scripted samples, of which the last repeats, and a wall clock that advances by each sample's time plus 1
+// ms.
 struct Script {
   std::vector<Sample> samples;
   size_t taken = 0;
@@ -93,12 +93,12 @@ TEST_CASE("A summary of an odd number of values, and of one", "[timing]") {
 }
 
 TEST_CASE("Outliers are counted on both sides, and kept", "[timing]") {
-  // Median 4, deviations 3 2 1 0 1 2 and the last: the median of them is 2, the threshold 29.652.
+  // Median 4, deviations 3 2 1 0 1 2 and that of the last value: their median is 2, the threshold 29.652.
   CHECK(summarise(Values{1, 2, 3, 4, 5, 6, 33.65}).outliers == 0);
   CHECK(summarise(Values{1, 2, 3, 4, 5, 6, 33.66}).outliers == 1);
   CHECK(summarise(Values{-25.66, 2, 3, 4, 5, 6, 33.66}).outliers == 2);
   CHECK(summarise(Values{-25.66, 2, 3, 4, 5, 6, 33.66}).max == 33.66);
-  CHECK(summarise(Values{1, 1, 1, 1, 100}).outliers == 0);  // a deviation of 0 measures nothing
+  CHECK(summarise(Values{1, 1, 1, 1, 100}).outliers == 0);  // a deviation of 0 gives no threshold
 }
 
 // ---- stopping
@@ -110,7 +110,7 @@ TEST_CASE("Quiet samples stop after enough of them and enough time", "[timing]")
 }
 
 TEST_CASE("Noise is the standard deviation of a sample over the mean", "[timing]") {
-  // Ten values 100 (1 ± x): x sqrt(10 / 9). The limit of 0.5 % lies at x = 0.474 %.
+  // Ten values 100 (1 ± x): x sqrt(10 / 9). The limit of 0.5 % is at x = 0.474 %.
   auto noisy = [](double x) {
     Values times;
     for (size_t i = 0; i < 10; ++i) times.push_back(10 * alternating(i, x));
@@ -140,7 +140,7 @@ TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates, gro
 }
 
 TEST_CASE("The rule agrees with its definition, and forgets all but 512 estimates", "[timing]") {
-  // A slow start whose weight in the noise fades only slowly.
+  // A slow start, with an effect on the noise that fades slowly.
   std::mt19937 random(7);
   std::uniform_real_distribution<double> near_one(0.9, 1.1);
   Values times;
@@ -181,7 +181,7 @@ TEST_CASE("A quiet measurement", "[timing]") {
   const auto findings = script.measured({.reference_clock_mhz = 1980});
   CHECK(findings.status == probe::TimeStatus::ok);
   CHECK(findings.profile == "standard");
-  CHECK(script.taken == 11);  // the first warms up
+  CHECK(script.taken == 11);  // the first one is the warm-up
   CHECK(findings.samples == 10);
   CHECK(findings.raw_ms == Values(10, 50));
   CHECK(findings.median_ms == 50);
