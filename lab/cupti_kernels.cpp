@@ -1,5 +1,5 @@
-// Loaded into a process by CUDA itself (CUDA_INJECTION64_PATH): writes a line for every kernel and memset that runs there, "start end
-// name" in nanoseconds, as CUPTI's activity records have them, into $ATTNPROBE_CUPTI_FOLDER/PID. For lab/compare-cupti.
+// CUDA loads this library into a process (CUDA_INJECTION64_PATH). It writes "start end name" for every kernel and memset to
+// $ATTNPROBE_CUPTI_FOLDER/PID, in nanoseconds, from CUPTI's activity records. For lab/compare-cupti.
 #include <cupti.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 """JAX's attention for lab/compare-attention: jax.nn.dot_product_attention through cuDNN and through XLA, on PyTorch's tensors.
 
-JAX has no event on its stream to time with, so that calls are timed in a loop that runs on the GPU, each behind a flush of the L2, less the
-same loop without a call.
+JAX offers no events on its stream. Calls are timed in a loop on the GPU, each after a flush of the L2. The time of the same loop
+without a call is subtracted.
 """
 import functools
 import os
@@ -13,8 +13,9 @@ LOOPS = 20
 
 
 def candidates(torch):
-    """Name -> function of (q, k, v, causal, gradient) with batch, heads, length, head dimension, or of no gradient: the output (dQ with a
-    gradient) as PyTorch's tensor, and what measures a number of samples. Empty without JAX or where it sees no GPU."""
+    """Name -> function of (q, k, v, causal, gradient), tensors as (batch, heads, length, head dimension). `gradient` may be None.
+    It returns the output (dQ with a gradient) as PyTorch's tensor, and a function that times a number of samples.
+    Empty without JAX or where JAX sees no GPU."""
     # Both libraries share the memory of one GPU.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     try:
@@ -46,7 +47,7 @@ def prepare(jax, torch, implementation, q, k, v, causal, gradient):
 
         def step(_, state):
             given, _, flush = state
-            # What a call takes is behind the barrier, or XLA would compute it once for all.
+            # Without the barrier XLA would compute the call only once.
             given, flush = jax.lax.optimization_barrier((given, flush + 1))
             return given, (call(given) if with_call else state[1]), flush
         empty = jax.tree.map(lambda x: jax.numpy.zeros(x.shape, x.dtype), jax.eval_shape(call, start))

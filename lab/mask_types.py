@@ -14,7 +14,7 @@ FORMS = ("2d", "one", "batch", "full", "expanded", "transposed", "sliced")
 
 
 def verdict_of(answer):
-    """What attnprobe's report says becomes of the call."""
+    """The outcome of the call according to attnprobe's report."""
     takes = [gate["takes"] for result in answer["results"] for gate in result["frameworks"]]
     statuses = [refusal["status"] for result in answer["results"] for gate in result["frameworks"] for refusal in gate["refusals"]]
     if "wrong" in takes:

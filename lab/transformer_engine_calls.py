@@ -6,7 +6,7 @@ MOST_32_BIT = 2**31 - 1
 
 
 def random_call(dice, base):
-    """Mostly plain, so that each refusal stands alone often enough; a third of all values differ from the base."""
+    """Mostly plain, so that each refusal is often the only one; a third of all values differ from the base."""
     def seldom(usual, *others, chance=0.12):
         return dice.choice(others) if dice.random() < chance else usual
 

@@ -1,4 +1,4 @@
-"""What the parts of lab/break share: a bounded run of attnprobe, what is wrong with how it ended, and the findings."""
+"""Shared by the parts of lab/break: a bounded run of attnprobe, the check of how it ended, and the findings."""
 import collections
 import hashlib
 import os
@@ -15,7 +15,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONVENTIONAL = range(6)  # exit codes that the help text explains
 MOST_MEMORY = 2 << 20  # KiB of one process
 REPORTS = ("cells.jsonl", "report.json", "report.csv", "report.xml", "report.md", "index.html")
-# What no text for people may hold: control characters but for tabs and ends of lines, overrides of the writing direction.
+# No text output may contain these: control characters except tabs and line ends, overrides of the writing direction.
 RAW_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 Ended = collections.namedtuple("Ended", "code out errors seconds memory timed_out")
@@ -46,7 +46,7 @@ class Settings:
             yield number
 
     def start(self, arguments, **more):
-        """attnprobe, in a process group of its own, under a limit of processor time (a busy machine is no hang)."""
+        """attnprobe in its own process group, with a limit on processor time: a busy machine is not a hang."""
         process = subprocess.Popen([self.program, *map(str, arguments)], cwd=ROOT, start_new_session=True,
                                    **{"stdin": subprocess.DEVNULL, **more})
         try:
@@ -96,8 +96,8 @@ def shown(text, length=200):
 
 
 def complaint(ended, named=(), is_text=True, tells=False):
-    """What is wrong with how a run ended, or None. `named`: words of which an error has to have one, such as the file. `tells`: exit
-    code 3 is what the command found."""
+    """A complaint about how a run ended, or None. `named`: an error must contain one of these words, such as the file. `tells`: exit
+    code 3 is a finding of the command, not an error."""
     if ended.timed_out:
         return f"it did not end within {ended.seconds:.0f} s"
     if ended.code < 0:
@@ -139,7 +139,7 @@ def different(folder, good):
 
 
 def undisturbed(settings, matrix, folder, *more):
-    """The reports of a run that nobody disturbs, and how long it took."""
+    """The reports of an undisturbed run, and how long it took."""
     ended = settings.run([*matrix, "--out", folder, *more])
     if ended.code != 0 or len(digests(folder)) != len(REPORTS):
         raise SystemExit(f"the undisturbed run failed with exit code {ended.code}: {shown(ended.errors)}")

@@ -46,7 +46,7 @@ def experiments(settings, library, folder, kinds):
 
 
 def examine(settings, library, folder, good, experiment):
-    """What is wrong, the command and what it said."""
+    """The complaint, the command and its output."""
     kind, number, last, error = experiment
     out, cache = folder / "out", folder / "answers.sqlite"
     shutil.rmtree(out, ignore_errors=True)

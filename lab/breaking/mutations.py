@@ -87,7 +87,7 @@ def without_comments(data):
 
 
 def swapped_types(dice, data, other):
-    """A value of a JSON document, or of one line of a file of lines, is another one; a member is gone or has another's name."""
+    """Changes a value of a JSON document or JSON line, or removes or renames a member."""
     lines = data.split(b"\n")
     try:
         at, document = None, json.loads(without_comments(data))

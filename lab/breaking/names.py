@@ -79,7 +79,7 @@ def problem_text(text, _):
 
 
 def problem_markdown(text, names):
-    # Code spans are not HTML; the parser of Markdown takes them first.
+    # Code spans are not HTML; a Markdown parser reads them first.
     bare = re.sub(r"(`+)[^`](?:.*?[^`])??\1(?!`)", "", text)
     tag = re.search(r"(?<!\\)<(?!/?(details|summary|br|sub|a|code|pre)\b)[a-zA-Z!/]", bare)
     return f"HTML: {bare[tag.start():tag.start() + 60]!a}" if tag else problem_text(text, names)

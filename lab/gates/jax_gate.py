@@ -1,7 +1,7 @@
-"""Random calls of jax.nn.dot_product_attention, as --jax takes them, and JAX's own answer to them without a GPU.
+"""Random calls of jax.nn.dot_product_attention, as --jax accepts them, and JAX's own answer to them without a GPU.
 
-The answer: the call is traced and lowered for CUDA. What JAX asks of the GPU and of cuDNN (compute capability, version) gets
-the call's values; a call that is taken ends in cuDNN's custom call.
+The call is traced and lowered for CUDA. When JAX queries the GPU's compute capability or cuDNN's version, it gets the call's values.
+An accepted call ends in cuDNN's custom call.
 """
 import types
 
@@ -124,7 +124,7 @@ def as_call(config):
 
 
 class Gate:
-    """JAX as it is installed, with a GPU and a cuDNN that are not there."""
+    """The installed JAX, with stand-ins for the GPU and cuDNN."""
 
     def __init__(self, release):
         import jax

@@ -1,7 +1,8 @@
 """Random calls of keras.ops.dot_product_attention, as configs, and Keras' own answer over JAX without a GPU.
 
-A call is taken where Keras, traced and lowered for CUDA, ends in cuDNN's custom call; else JAX's implementation "xla" is in its
-place, in silence: the words are those of the same call with flash_attention=True. The JAX beneath is the newest that attnprobe knows, as it assumes.
+A call is accepted if Keras, traced and lowered for CUDA, ends in cuDNN's custom call. Otherwise Keras silently uses JAX's
+implementation "xla", so the message is read from the same call with flash_attention=True. JAX is the newest version that attnprobe
+knows, as attnprobe assumes.
 """
 import types
 

@@ -1,6 +1,6 @@
 // The patterns to search for: each form of each sentence, and the words of each cuDNN reason. A pattern is compiled
 // only when a text has the words that all its matches have; most of about a thousand never are. Internal to
-// lib/diagnose.
+// lib/explain.
 #pragma once
 
 #include <re2/re2.h>
@@ -22,7 +22,7 @@ namespace attnprobe::explain {
 
 /// Lists of plain words; each match of the pattern has at least one word of each list. They are the runs of plain
 /// characters outside classes and optional parts, and for a group of alternatives one run each. Most specific first.
-/// The pattern must be portable as check_sentences.py defines it.
+/// The pattern must be portable: no (?…), no back-references, no POSIX classes, no possessive quantifiers.
 std::vector<std::vector<std::string>> words_of_each_hit(std::string_view pattern);
 
 /// What to search for: a form of a sentence, or a reason.
