@@ -2,9 +2,9 @@
 """Checks the layers of lib/: a module includes only itself and modules of lower layers.
 
   scripts/check floors          says what breaks the rules, and ends with 1 if anything does
-  scripts/check floors --draw   the rooms, what each uses, and its share of lib's lines
+  scripts/check floors --draw   the modules, what each uses, and its share of lib's lines
 
-The modules and their layers are the table of docs/architecture.md ("| `room/` | floor | purpose |"), read from there, so that page and
+The modules and their layers are the table of docs/architecture.md ("| `module/` | layer | purpose |"), read from there, so that page and
 check cannot differ. It also checks that every include names a file, and that files do not include each other in a
 circle. No file stem means two things in two modules, and no module holds more than 15 % of lib's lines. The tests
 mirror lib folder by folder.
