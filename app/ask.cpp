@@ -13,6 +13,7 @@
 #include "base/version.hpp"
 #include "bring_cudnn.hpp"
 #include "campaign/by_rule.hpp"
+#include "campaign/chosen_libraries.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/preflight.hpp"
 #include "commands.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "campaign/ask.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 

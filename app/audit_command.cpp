@@ -72,14 +72,18 @@ int run_audit(AuditOptions options) {
   options.session.stop = stop_gently();
   campaign::Audit audit(targets);
   Progress progress(configs.size() * targets.size() * asked.libraries.size());
+  campaign::Plan plan{.groups = {{campaign::questions_of(configs), targets}},
+                      .options = options.campaign,
+                      .further = campaign::Further::nothing,
+                      .cached = true};
   size_t before = 0;
   for (const auto& library : asked.libraries) {
-    run_campaign(campaign::questions_of(configs), targets, library.path, options.campaign, options.session,
-                 [&](const answer::Answer& result, size_t index, size_t) {
-                   progress.add(result);
-                   audit.add(result, before + index);
-                 });
-    before += configs.size() * targets.size();
+    plan.groups.front().cudnns = {library.path};
+    campaign::ask(plan, options.session, [&](const answer::Answer& result, size_t index) {
+      progress.add(result);
+      audit.add(result, before + index);
+    });
+    before += cells_of(plan.groups);
   }
   progress.end();
   audit.prove(options.campaign, options.session);

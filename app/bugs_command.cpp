@@ -186,9 +186,12 @@ int run_bugs(BugsOptions options) {
         questions[experiment.data].push_back(std::move(experiment.question));
       for (const auto& [data, of_data] : questions) {
         ask.campaign.run.data = data;
-        const auto campaign = campaign::run_campaign(of_data, {target}, library.path, ask.campaign, ask.session,
-                                                     [&](const auto& result, size_t, size_t) { progress.add(result); });
-        for (const auto& result : campaign.results) {
+        const campaign::Plan plan{.groups = {{of_data, {target}, {library.path}}},
+                                  .options = ask.campaign,
+                                  .further = campaign::Further::nothing};
+        const auto answers =
+            campaign::ask(plan, ask.session, [&](const auto& result, size_t) { progress.add(result); });
+        for (const auto& result : answers.front().results) {
           const std::string& id = result.config.spec.name;
           const auto known = rules::known_bugs(result.config.spec, result.cudnn_version, target.sm);
           const auto sighting = campaign::sighting_of(id, result, driver, date);

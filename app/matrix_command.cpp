@@ -16,10 +16,10 @@
 #include "baseline.hpp"
 #include "bring_cudnn.hpp"
 #include "cache_file.hpp"
-#include "campaign/matrix.hpp"
+#include "campaign/ask.hpp"
+#include "campaign/chosen_libraries.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
-#include "campaign/suggest/ways_out.hpp"
 #include "campaign/walk_cache.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
@@ -29,7 +29,6 @@
 #include "progress.hpp"
 #include "report/formats/format.hpp"
 #include "report/model/cells.hpp"
-#include "worker/pool.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -174,20 +173,22 @@ struct Gathered {
   report::CellCollector cells;
 };
 
-std::vector<bool> expectations_of(const campaign::Matrix& matrix) {
+std::vector<bool> expectations_of(const std::vector<answer::Question>& questions) {
   std::vector<bool> given;
-  for (const auto& question : matrix.questions) given.push_back(question.config.spec.expect.is_given);
+  for (const auto& question : questions) given.push_back(question.config.spec.expect.is_given);
   return given;
 }
 
-int run_and_report(const MatrixOptions& options, const Shard& shard, const campaign::Matrix& matrix,
-                   const std::string& command) {
+// The plan's one group has the cuDNNs of the header.
+int run_and_report(const MatrixOptions& options, const Shard& shard, campaign::Plan plan,
+                   const report::CellHeader& header) {
   std::optional<Baseline> baseline;
   if (options.baseline.is_wanted())
     baseline.emplace(options.baseline, std::string(trim(campaign::options_text(options.campaign, false))),
                      options.configs.files);
-  Gathered results(options, report::header_of(matrix, options.campaign, options.title, command));
-  auto places = campaign::shard_of(campaign::places_of(matrix), shard.index, shard.count);
+  Gathered results(options, header);
+  campaign::QuestionGroup& group = plan.groups.front();
+  auto places = campaign::shard_of(campaign::places_of(group), shard.index, shard.count);
   const size_t all = places.size();
   if (results.log) std::erase_if(places, [&](const auto& place) { return results.log->has(place); });
   if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
@@ -195,22 +196,13 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
   campaign::Session session = options.session;
   session.stop = stop_gently();
   Broken broken;
-  // Where a cell is refused, one more worker beside each asks what helps.
-  worker::Pool pool(2 * jobs_of(options.campaign));
-  campaign::Session beside = session;
-  beside.pool = &pool;
-  campaign::PlanOptions alone = options.campaign;
-  alone.jobs = 1;
-  campaign::SuggestOptions few;
-  few.most = 2;
-  few.compile = false;
-  campaign::run_matrix(matrix, places, options.campaign, session,
-                       [&](const campaign::CellPlace& place, answer::Answer&& result) {
-                         if (options.suggest) campaign::advise(result, alone, beside, few);
-                         results.add(place, result);
-                         progress.add(result);
-                         broken.add(result);
-                       });
+  group.cells = places;
+  if (options.suggest) plan.suggest = {.most = 2, .compile = false};
+  campaign::ask(plan, session, [&](const answer::Answer& result, size_t index) {
+    results.add(places[index], result);
+    progress.add(result);
+    broken.add(result);
+  });
   progress.end();
   broken.say();
   const report::CellTable table = results.cells.take();
@@ -224,7 +216,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, const campa
     spdlog::warn("stopped: {} of {} cells{}", table.cells.size(), all, results.log ? "; --resume goes on" : "");
     return interrupted;
   }
-  return baseline ? baseline->finish(table, expectations_of(matrix), options.out) : exit_code(table);
+  return baseline ? baseline->finish(table, expectations_of(group.questions), options.out) : exit_code(table);
 }
 
 std::vector<gpu::Target> targets_of(const MatrixOptions& options, const std::vector<std::string>& words) try {
@@ -254,14 +246,14 @@ int matrix(MatrixOptions options) {
       attention::load_matrix_documents(options.configs.files, options.configs.overrides);
   check_names(files.configs, source_of(options.configs));
   const auto target_words = or_else(options.targets, files.targets, "representative");
-  campaign::Matrix matrix;
+  campaign::QuestionGroup group;
   options.campaign.frameworks = rules::choose_gates(
       options.frameworks.empty() ? files.frameworks : options.frameworks,
       options.frameworks.empty() ? fmt::format("{}: \"framework\"", source_of(options.configs)) : "--framework");
-  matrix.questions = campaign::questions_of(files.configs);
-  adopt_frontend(matrix.questions, options.campaign.frameworks);
-  matrix.targets = targets_of(options, target_words);
-  campaign::check_expectations(files.configs, matrix.targets);
+  group.questions = campaign::questions_of(files.configs);
+  adopt_frontend(group.questions, options.campaign.frameworks);
+  group.targets = targets_of(options, target_words);
+  campaign::check_expectations(files.configs, group.targets);
   options.session.on_problem = warn;
   std::unique_ptr<campaign::WalkCache> cache;
   const fs::path kept = cache_file(options.cache);
@@ -274,13 +266,23 @@ int matrix(MatrixOptions options) {
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
   require_cudnn({cudnn_words, options.campaign.frameworks, options.fetch, false});
-  matrix.cudnns = campaign::choose_libraries(cudnn_words, matrix.targets, options.campaign, options.session);
+  const auto libraries = campaign::choose_libraries(cudnn_words, group.targets, options.campaign, options.session);
   std::vector<std::string> versions;
-  for (const auto& library : matrix.cudnns) versions.push_back(library.version.text());
+  for (const auto& library : libraries) {
+    versions.push_back(library.version.text());
+    group.cudnns.push_back(library.path);
+  }
   if (options.title.empty())
     options.title = options.configs.files.empty() ? files.configs.front().spec.name
                                                   : fs::path(options.configs.files.front()).stem().string();
-  return run_and_report(options, shard, matrix, command_of(options, target_words, versions));
+  const auto header =
+      report::header_of(group, libraries, options.campaign, options.title, command_of(options, target_words, versions));
+  campaign::Plan plan{.groups = {std::move(group)},
+                      .options = options.campaign,
+                      .further = campaign::Further::nothing,
+                      .cached = true,
+                      .keeps = false};
+  return run_and_report(options, shard, std::move(plan), header);
 }
 
 }  // namespace

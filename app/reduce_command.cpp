@@ -79,9 +79,12 @@ int run_reduce(ReduceOptions options) {
   const auto answer = [&](const attention::AttentionSpec& spec) {
     attention::AttentionConfig config;
     config.spec = spec;
-    const auto asked =
-        campaign::run_campaign(campaign::questions_of({config}), {target}, cudnn, options.campaign, session);
-    return asked.results.at(0);
+    return campaign::ask({.groups = {{campaign::questions_of({config}), {target}, {cudnn}}},
+                          .options = options.campaign,
+                          .further = campaign::Further::nothing},
+                         session)
+        .front()
+        .results.at(0);
   };
   reduce::Reduced reduced = reduce::reduce(begun, [&](const auto& spec) { return reduce::failure_of(answer(spec)); });
   const auto kept =

@@ -78,7 +78,7 @@ int run_selftest(SelfTestOptions options) {
   Progress progress(2 * static_cast<size_t>(options.configs));
   const auto test = campaign::selftest(target, against, options.first_seed, static_cast<size_t>(options.configs), cudnn,
                                        options.campaign, options.session,
-                                       [&](const answer::Answer& result, size_t, size_t) { progress.add(result); });
+                                       [&](const answer::Answer& result, size_t) { progress.add(result); });
   progress.end();
   print_text(summary(test));
   if (file) {

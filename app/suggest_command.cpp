@@ -8,6 +8,7 @@
 #include "attention/fields.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "campaign/suggest/changes.hpp"
 #include "campaign/suggest/suggested.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 
 #include "base/error.hpp"
 #include "base/version.hpp"
 #include "campaign/by_rule.hpp"
+#include "campaign/chosen_libraries.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/other_versions.hpp"
 #include "campaign/reproduce.hpp"
+#include "campaign/schedule.hpp"
 #include "campaign/suggest/ways_out.hpp"
 #include "worker/pool.hpp"
 #include "worker/sanitize.hpp"
@@ -22,9 +25,8 @@ namespace {
 void check_can_run(const std::vector<QuestionGroup>& groups, const PlanOptions& options) {
   const bool sanitizes = !options.run.sanitizers.empty();
   if (sanitizes) worker::sanitizer_program();
-  bool runs = false;
-  for (const auto& group : groups)
-    for (const auto& target : group.targets) runs = runs || can_run(target);
+  const bool runs = std::ranges::any_of(
+      groups, [](const QuestionGroup& group) { return std::ranges::any_of(group.targets, can_run); });
   const auto plans = options.walk.plans;
   if (sanitizes && (!runs || !(probe::executes(plans) || plans == probe::Plans::automatic)))
     throw Error(
@@ -35,6 +37,17 @@ void check_can_run(const std::vector<QuestionGroup>& groups, const PlanOptions& 
               fmt::format("--plans {}: every target is simulated, and running plans needs a real GPU; allowed: none, "
                           "build, or a --target device:0",
                           name_of(plans)));
+}
+
+// What somebody asks for, as it will be asked.
+void prepare(std::vector<QuestionGroup>& groups, const PlanOptions& options) {
+  check_can_run(groups, options);
+  for (auto& group : groups) {
+    adopt_frontend(group.questions, options.frameworks);
+    std::vector<attention::AttentionConfig> configs;
+    for (const auto& question : group.questions) configs.push_back(question.config);
+    check_expectations(configs, group.targets);
+  }
 }
 
 // Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked, or not here.
@@ -52,7 +65,7 @@ std::optional<CudnnVersion> version_without_library(const std::string& cudnn,
 }
 
 void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe::WalkOptions& walk) {
-  if (walk.plans != probe::Plans::automatic || !walk.sweep_where_none || cells_of(groups) != 1) return;
+  if (walk.plans != probe::Plans::automatic || cells_of(groups) != 1) return;
   for (const auto& group : groups)
     for (const auto& target : group.targets)
       if (target.kind == gpu::Kind::simulated) walk.plans = probe::Plans::first;
@@ -70,53 +83,88 @@ SuggestOptions how_to_suggest(const std::vector<Answer>& results) {
   return suggest;
 }
 
-}  // namespace
-
-size_t cells_of(const std::vector<QuestionGroup>& groups) {
-  size_t count = 0;
-  for (const auto& group : groups) count += group.questions.size() * group.targets.size();
-  return count;
+// Which other targets of this very run support what was asked: advice that needs no further probing.
+void name_supporting_targets(std::vector<Answer>& results, size_t target_count) {
+  for (size_t begin = 0; begin < results.size(); begin += target_count) {
+    std::string supporting;
+    for (size_t i = begin; i < begin + target_count; ++i)
+      if (results[i].verdict == Verdict::supported)
+        supporting += (supporting.empty() ? "" : ", ") + results[i].target.id;
+    if (supporting.empty()) continue;
+    for (size_t i = begin; i < begin + target_count; ++i)
+      if (results[i].verdict == Verdict::unsupported)
+        results[i].root_cause->advice.push_back(
+            fmt::format("the same {} is supported on {}", results[i].given ? "graph" : "config", supporting));
+  }
 }
+
+// Tells the answers of one group, with an index of their own, and keeps those that are wanted.
+Answers ask_group(const QuestionGroup& group, const Plan& plan, const PlanOptions& options, const Session& session,
+                  const OnAnswer& on_answer) {
+  const auto places = group.cells ? *group.cells : places_of(group);
+  const size_t questions = group.questions.size(), targets = group.targets.size();
+  Answers answers;
+  std::vector<char> is_finished(plan.keeps ? places.size() : 0);
+  answers.results.resize(is_finished.size());
+  PlanOptions alone = options;  // one more worker beside each asks what helps
+  alone.jobs = 1;
+  std::mutex mutex;
+  const auto libraries = ask_cells(group, places, options, session, [&](size_t at, Answer&& answer) {
+    if (!plan.keeps) {
+      if (plan.suggest) advise(answer, alone, session, *plan.suggest);
+      on_answer(answer, at);
+      return;
+    }
+    const auto& [question, target, cudnn] = places[at];
+    const size_t index = (cudnn * questions + question) * targets + target;
+    const std::lock_guard lock(mutex);
+    is_finished[index] = 1;
+    answers.results[index] = std::move(answer);
+    if (on_answer) on_answer(answers.results[index], index);
+  });
+  if (!libraries.empty()) answers.library = libraries.front();
+  if (targets != 0) name_supporting_targets(answers.results, targets);
+  size_t index = 0;
+  std::erase_if(answers.results, [&](const Answer&) { return is_finished[index++] == 0; });
+  return answers;
+}
+
+}  // namespace
 
 std::vector<Answers> ask(const Plan& plan, const Session& given, const OnAnswer& on_answer) {
   std::vector<QuestionGroup> groups = plan.groups;
-  for (auto& group : groups) adopt_frontend(group.questions, plan.options.frameworks);
   PlanOptions options = plan.options;
   Session session = given;
   // What is asked about a no goes to the worker that said it.
   worker::Pool pool(2 * jobs_of(options));
-  if (session.pool == nullptr) session.pool = &pool;
   LibraryWords words;
+  if (session.pool == nullptr && (plan.keeps || plan.suggest)) session.pool = &pool;
   if (session.words == nullptr) session.words = &words;
-  check_can_run(groups, options);
-  for (const auto& group : groups) {
-    std::vector<attention::AttentionConfig> configs;
-    for (const auto& question : group.questions) configs.push_back(question.config);
-    check_expectations(configs, group.targets);
-  }
-  const auto by_rule = plan.by_rule ? plan.by_rule : version_without_library(plan.cudnn, groups);
-  const bool looks_further = options.walk.sweep_where_none;
-  const auto opened = looks_further && session.cache == nullptr ? usual_cache(session.on_problem) : nullptr;
+  if (!plan.cached) session.cache = nullptr;
+  const bool is_whole = plan.further != Further::nothing, looks_further = is_whole && options.walk.sweep_where_none;
+  if (is_whole) prepare(groups, options);
+  const auto by_rule = plan.by_rule || !is_whole ? plan.by_rule : version_without_library(plan.cudnn, groups);
+  const auto opened = looks_further && given.cache == nullptr ? usual_cache(session.on_problem) : nullptr;
   Session beside = session;
-  if (opened) beside.cache = opened.get();
-  session.cache = nullptr;  // the question itself is always asked of cuDNN
-  const std::string cudnn = by_rule ? "" : library_path(plan.cudnn, options.frameworks).string();
-  const PlanOptions uncompiled = options;
-  compile_where_one_is_asked(groups, options.walk);
+  beside.cache = opened ? opened.get() : given.cache;
+  const bool names_library = std::ranges::any_of(groups, [](const auto& group) { return group.cudnns.empty(); });
+  const std::string cudnn = by_rule || !names_library ? "" : library_path(plan.cudnn, options.frameworks).string();
+  if (looks_further) compile_where_one_is_asked(groups, options.walk);
   std::vector<Answers> all;
   size_t before = 0;
-  for (const auto& group : groups) {
-    const auto on_result = [&](const Answer& result, size_t index, size_t) {
-      if (on_answer) on_answer(result, before + index);
+  for (auto& group : groups) {
+    if (group.cudnns.empty()) group.cudnns = {cudnn};
+    const auto tell = [&](const Answer& answer, size_t index) {
+      if (on_answer) on_answer(answer, before + index);
     };
-    all.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, options, on_result)
-                          : run_campaign(group.questions, group.targets, cudnn, options, session, on_result));
+    all.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, options, tell)
+                          : ask_group(group, plan, options, session, tell));
     if (looks_further) {
       auto& results = all.back().results;
       if (!by_rule) advise(results, options, session, plan.suggest ? *plan.suggest : how_to_suggest(results));
-      if (plan.other_versions) ask_other_versions(all.back(), uncompiled, beside);
+      if (plan.further == Further::other_versions) ask_other_versions(all.back(), plan.options, beside);
     }
-    before += group.questions.size() * group.targets.size();
+    before += cells_of({group});
   }
   return all;
 }

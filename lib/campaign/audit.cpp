@@ -8,6 +8,7 @@
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
 #include "base/add_once.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/other_versions.hpp"
 #include "campaign/reproduce.hpp"
 #include "probe/walk_difference.hpp"
@@ -139,7 +140,12 @@ void Audit::prove(const PlanOptions& options, const Session& session) {
       row.reproduce = joined_command(*command);
     }
     if (!compiles || session.is_stopped()) continue;
-    auto answers = run_campaign({row.question}, {row.target}, row.cudnn_path, alone, session);
+    auto answers = ask({.groups = {{{row.question}, {row.target}, {row.cudnn_path}}},
+                        .options = alone,
+                        .further = Further::nothing,
+                        .cached = true},
+                       session)
+                       .front();
     row.compiled = !answers.results.empty() && only_frameworks_object(answers.results.front());
     if (!row.compiled) continue;
     ask_other_versions(answers, alone, session);

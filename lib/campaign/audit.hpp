@@ -10,7 +10,7 @@
 
 #include "base/enum_names.hpp"
 #include "campaign/audit_values.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 
 namespace attnprobe::campaign {
 

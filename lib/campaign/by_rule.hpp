@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 
 namespace attnprobe::campaign {
 
@@ -26,9 +26,9 @@ std::optional<CudnnVersion> version_by_rule(const std::string& word, const std::
 std::string why_by_rule(CudnnVersion version);
 
 /// Every question on every target by the version rules alone (rules/requirements.hpp): Answer::by_rule. `options` is what
-/// the command that asks again is made of; `on_result` as for run_campaign. Throws Error(usage) for a graph that no
+/// the command that asks again is made of; `on_answer` as for ask(). Throws Error(usage) for a graph that no
 /// config builds.
 Answers answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
-                       CudnnVersion version, const PlanOptions& options, const OnResult& on_result = {});
+                       CudnnVersion version, const PlanOptions& options, const OnAnswer& on_answer = {});
 
 }  // namespace attnprobe::campaign

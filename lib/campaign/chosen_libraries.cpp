@@ -5,17 +5,40 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 
 #include "base/error.hpp"
+#include "base/side_by_side.hpp"
 #include "campaign/by_rule.hpp"
-#include "campaign/matrix.hpp"
+#include "gpu/catalogue.hpp"
+#include "worker/client.hpp"
+#include "worker/pool.hpp"
 
 namespace attnprobe::campaign {
-namespace {
 
 namespace fs = std::filesystem;
 
-}  // namespace
+cudnn::LibraryInfo identify(const std::string& cudnn, const PlanOptions& options, const Session& session,
+                            const gpu::Target* next) {
+  if (session.cache != nullptr)
+    if (auto known = session.cache->library(cudnn)) return *known;
+  const bool stays = next != nullptr && session.pool != nullptr;
+  const gpu::Target& target = stays ? *next : *gpu::find("h200");
+  try {
+    auto client =
+        std::make_unique<worker::Client>(target, worker::Client::Seconds(options.timeout_seconds), session.program);
+    auto library = client->open(cudnn, target);
+    if (session.cache != nullptr) session.cache->store_library(cudnn, library);
+    if (stays) session.pool->give(cudnn, target, {std::move(client), library});
+    return library;
+  } catch (const Error&) {
+    if (stays) return identify(cudnn, options, session);  // that it does not open this GPU is for the questions to say
+    throw;
+  } catch (const worker::WorkerLost& lost) {
+    throw Error(ErrorKind::environment, fmt::format("{}: a worker process {} while it loaded this cuDNN ({})", cudnn,
+                                                    lost.how(), lost.end.text()));
+  }
+}
 
 std::unique_ptr<WalkCache> usual_cache(const OnProblem& on_problem) try {
   const fs::path file = default_cache_file();
@@ -33,6 +56,25 @@ fs::path library_path(const std::string& word, const std::vector<rules::ChosenGa
         for (const std::string& of_release : {*brought, version->release()})
           if (const auto library = cudnn::find_version(of_release)) return *library;
   return cudnn::choose_library(word).path;
+}
+
+std::vector<cudnn::LibraryInfo> identify_all(const PlanOptions& options, const Session& session,
+                                             const OnProblem& on_problem) {
+  const auto candidates = cudnn::find_libraries("");
+  std::vector<std::optional<cudnn::LibraryInfo>> found(candidates.size());
+  std::mutex telling;
+  side_by_side(jobs_of(options), candidates.size(), [&](size_t c) {
+    try {
+      found[c] = identify(candidates[c].path, options, session);
+    } catch (const std::exception& e) {
+      const std::scoped_lock lock(telling);
+      if (on_problem) on_problem(e.what());
+    }
+  });
+  std::vector<cudnn::LibraryInfo> libraries;
+  for (auto& library : found)
+    if (library) libraries.push_back(std::move(*library));
+  return libraries;
 }
 
 std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>& words,

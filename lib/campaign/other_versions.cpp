@@ -6,8 +6,9 @@
 #include <set>
 
 #include "base/error.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/by_rule.hpp"
-#include "campaign/matrix.hpp"
+#include "campaign/chosen_libraries.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -99,9 +100,12 @@ class Asker {
   std::optional<Answer> ask(const Answer& about, size_t at, probe::Plans plans) {
     if (session_.is_stopped()) return std::nullopt;
     options_.walk.plans = plans;
-    Answers other = run_campaign({about}, {about.target}, libraries_[at].path, options_, session_);
-    if (other.results.empty()) return std::nullopt;
-    return std::move(other.results.front());
+    const Plan plan{.groups = {{{about}, {about.target}, {libraries_[at].path}}},
+                    .options = options_,
+                    .further = Further::nothing,
+                    .cached = true};
+    auto results = campaign::ask(plan, session_).front().results;
+    return results.empty() ? std::nullopt : std::optional(std::move(results.front()));
   }
 
   // Whether that version takes it, and no rule speaks against it there.

@@ -1,7 +1,7 @@
 // What the other cuDNN versions of this machine say: which one takes what was refused, and from which one on a config works.
 #pragma once
 
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 
 namespace attnprobe::campaign {
 

@@ -6,7 +6,7 @@
 
 #include "attention/config.hpp"
 #include "build/build.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/named_targets.hpp"
 #include "gpu/catalogue.hpp"
 #include "worker/client.hpp"
@@ -81,10 +81,14 @@ void add_files(const CudnnOnMachine& found, std::vector<Finding>& parts) {
 
 Finding try_walk(const char* what, const std::string& cudnn_path, const gpu::Target& target,
                  const probe::WalkOptions& options, double timeout_seconds) {
-  PlanOptions campaign;
-  campaign.walk = options;
-  campaign.timeout_seconds = timeout_seconds;
-  const auto results = run_campaign(questions_of({smallest_config()}), {target}, cudnn_path, campaign).results;
+  PlanOptions how;
+  how.walk = options;
+  how.timeout_seconds = timeout_seconds;
+  const auto results = ask({.groups = {{questions_of({smallest_config()}), {target}, {cudnn_path}}},
+                            .options = std::move(how),
+                            .further = Further::nothing})
+                           .front()
+                           .results;
   const Answer& result = results.front();
   const auto& configs = result.findings.engine_configs;
   if (const auto open = std::find_if(configs.begin(), configs.end(), probe::is_left_open); open != configs.end())

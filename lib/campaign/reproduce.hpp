@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 
 namespace attnprobe::campaign {
 

@@ -6,6 +6,7 @@
 #include "attention/fields.hpp"
 #include "attention/random_config.hpp"
 #include "base/error.hpp"
+#include "campaign/ask.hpp"
 #include "probe/walk_difference.hpp"
 
 namespace attnprobe::campaign {
@@ -38,11 +39,14 @@ std::vector<std::string> differences_of(const Answer& simulated, const Answer& r
 }  // namespace
 
 SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_t first_seed, size_t count,
-                  const std::string& cudnn, PlanOptions options, const Session& session, const OnResult& on_answer) {
+                  const std::string& cudnn, PlanOptions options, const Session& session, const OnAnswer& on_answer) {
   options.walk = {};
   options.walk.sweep_where_none = false;
   const auto configs = random_configs(first_seed, count);
-  const auto campaign = run_campaign(questions_of(configs), {target, against}, cudnn, options, session, on_answer);
+  const Plan plan{.groups = {{questions_of(configs), {target, against}, {cudnn}}},
+                  .options = std::move(options),
+                  .further = Further::nothing};
+  const auto campaign = ask(plan, session, on_answer).front();
   if (!campaign.library)
     throw Error(ErrorKind::environment, fmt::format("{} could not be loaded: see attnprobe doctor", cudnn));
   SelfTest test;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 
 namespace attnprobe::campaign {
 
@@ -32,7 +32,7 @@ struct SelfTest {
 /// Error(environment) where the cuDNN could not be loaded.
 SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_t first_seed, size_t count,
                   const std::string& cudnn, PlanOptions options, const Session& session = {},
-                  const OnResult& on_answer = {});
+                  const OnAnswer& on_answer = {});
 
 /// As a document to be sent in: attnprobe/selftest/1, docs/guide.md.
 Json to_json(const SelfTest& test);

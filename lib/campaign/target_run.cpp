@@ -50,12 +50,14 @@ probe::WalkOptions walk_of(const build::BuiltGraph& graph, probe::WalkOptions op
   return options;
 }
 
-}  // namespace
-
-size_t jobs_of(const PlanOptions& options) {
-  if (options.jobs > 0) return std::min<size_t>(static_cast<size_t>(options.jobs), most_jobs());
-  return std::max(1U, std::thread::hardware_concurrency());
+// NVRTC may be there tomorrow.
+bool lacks_compiler(const probe::WalkFindings& findings) {
+  return std::ranges::any_of(findings.engine_configs, [](const auto& config) {
+    return config.plan && outcome_of(*config.plan) == probe::PlanOutcome::needs_compiler;
+  });
 }
+
+}  // namespace
 
 TargetRun::TargetRun(const gpu::Target& target, const std::string& cudnn, const PlanOptions& options,
                      const Session& session, const TargetShare& share)
@@ -104,7 +106,7 @@ Answer TargetRun::run(const Question& question, const Question* next) {
     judge(result, options_.constraints.deterministic);
   } catch (const worker::Stopped& stop) {
     client_.reset();
-    result.crash = answer::Crash{stop.what(), "", ""};  // which is not reported (run_matrix)
+    result.crash = answer::Crash{stop.what(), "", ""};  // which is not reported (schedule.cpp)
   } catch (const worker::WorkerLost& lost) {
     client_.reset();
     if (lost.findings) result.findings = *lost.findings;
@@ -199,34 +201,24 @@ std::string TargetRun::command(const std::string& question) {
 
 // A worker that was killed while it waited in the pool, and is only now seen to be gone, says nothing: the next one is
 // asked.
-probe::WalkFindings TargetRun::ask_worker(const graph::OpGraph& graph, const probe::WalkOptions& options) {
+probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
+  const std::string key = cache_ != nullptr ? cache_->key(graph, target_, cudnn_, options) : "";
+  // What the worker was told to walk already is its to answer, though another process may have stored it since.
+  if (cache_ != nullptr && std::exchange(announced_key_, "") != key)
+    if (auto known = cache_->find(key)) return std::move(*known);
   const auto next = [this] { return announcement(); };
   while (true) {
     open();
     const bool has_waited = std::exchange(has_waited_, false);
     try {
-      return client_->walk(graph, options, next);
+      probe::WalkFindings findings = client_->walk(graph, options, next);
+      if (cache_ != nullptr && !lacks_compiler(findings)) cache_->store(key, findings);
+      return findings;
     } catch (const worker::WorkerLost& lost) {
       if (!has_waited || !lost.is_from_outside() || stopped()) throw;
       client_.reset();
     }
   }
-}
-
-probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
-  if (cache_ == nullptr) return ask_worker(graph, options);
-  const std::string key = cache_->key(graph, target_, cudnn_, options);
-  // What the worker was told to walk already is its to answer, though another process may have stored it since.
-  if (std::exchange(announced_key_, "") != key)
-    if (auto known = cache_->find(key)) return std::move(*known);
-  probe::WalkFindings findings = ask_worker(graph, options);
-  // NVRTC may be there tomorrow.
-  const auto& configs = findings.engine_configs;
-  const auto lacks_compiler = [](const auto& config) {
-    return config.plan && outcome_of(*config.plan) == probe::PlanOutcome::needs_compiler;
-  };
-  if (std::none_of(configs.begin(), configs.end(), lacks_compiler)) cache_->store(key, findings);
-  return findings;
 }
 
 // The request of the next question's walk; "" where none is to be made.
@@ -276,11 +268,11 @@ void TargetRun::walk(Answer& result) {
   if (runs_ && !result.has_spec()) options.plans = probe::Plans::build;
   // Raw messages come in the order of one process.
   const bool builds_itself = options.plans == probe::Plans::none || options.keep_log;
+  probe::WalkOptions first = options;
+  if (!builds_itself) first.plans = probe::Plans::none;
   try {
-    if (builds_itself)
-      result.findings = ask(result.graph.graph, options);
-    else
-      walk_and_build(result, options);
+    result.findings = ask(result.graph.graph, first);
+    if (!builds_itself && !result.findings.failure) build_plans(result, options);
   } catch (const worker::WorkerLost& lost) {
     // One plan that takes its process down costs itself; the walk before it is whole. What a Ctrl-C took
     // down says nothing of the plan.
@@ -297,11 +289,7 @@ void TargetRun::walk(Answer& result) {
 
 // The walk's answer is the same whatever is built afterwards, and a plan's whatever was asked for before it, so each is
 // kept in the cache by itself; and plans are built by several processes.
-void TargetRun::walk_and_build(Answer& result, const probe::WalkOptions& options) {
-  probe::WalkOptions checks = options;
-  checks.plans = probe::Plans::none;
-  result.findings = ask(result.graph.graph, checks);
-  if (result.findings.failure) return;
+void TargetRun::build_plans(Answer& result, const probe::WalkOptions& options) {
   keep_to_constraints(result, false);
   worker::build_plans(plan_work(result), options.plans);
   // Where nothing compiles, the worker looks beyond the heuristics with the same plans in mind.

@@ -6,7 +6,7 @@
 #include <memory>
 #include <mutex>
 
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 #include "worker/client.hpp"
 #include "worker/run_plans.hpp"
 
@@ -48,13 +48,12 @@ class TargetRun {
   bool stopped() const { return session_.is_stopped(); }
   build::BuiltGraph build_graph(const Question& question) const;
   probe::WalkFindings ask(const graph::OpGraph& graph, const probe::WalkOptions& options);
-  probe::WalkFindings ask_worker(const graph::OpGraph& graph, const probe::WalkOptions& options);
   std::string announcement();
   std::string name_finished(const Answer& result) const;
   void find_out(Answer& result);
   void walk(Answer& result);
   void keep_to_constraints(Answer& result, bool has_run) const;
-  void walk_and_build(Answer& result, const probe::WalkOptions& options);
+  void build_plans(Answer& result, const probe::WalkOptions& options);
   worker::PlanWork plan_work(Answer& result);
   void run_plans(Answer& result);
   void search_further(Answer& result);

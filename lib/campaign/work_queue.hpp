@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "campaign/matrix.hpp"
+#include "campaign/plan.hpp"
 
 namespace attnprobe::campaign {
 

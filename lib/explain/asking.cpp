@@ -12,6 +12,7 @@
 #include "campaign/ask.hpp"
 #include "campaign/by_rule.hpp"
 #include "campaign/reproduce.hpp"
+#include "campaign/suggest/ways_out.hpp"
 #include "cudnn/library_info.hpp"
 #include "explain/words.hpp"
 #include "gpu/catalogue.hpp"
@@ -144,19 +145,18 @@ ChosenGpu gpu_of(const TextFacts& facts) {
 std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
                                 const TextFacts& facts, const std::vector<rules::ChosenGate>& gates,
                                 const AskWith& with) {
-  const campaign::PlanOptions options = options_for(gates);
   const std::string version = version_of(facts);
+  campaign::Plan plan{.groups = {{questions, targets}},
+                      .cudnn = version,
+                      .options = options_for(gates),
+                      .further = campaign::Further::ways_out};
   const auto by_rule = [&] {
-    std::vector<answer::Question> adopted = questions;
-    answer::adopt_frontend(adopted, gates);
     const std::string word = version.empty() ? rules::cudnn_of(gates).value_or("") : version;
-    const CudnnVersion named = campaign::named_version(word).value_or(campaign::newest_version());
-    return campaign::answer_by_rule(adopted, targets, named, options).results;
+    plan.by_rule = campaign::named_version(word).value_or(campaign::newest_version());
+    return campaign::ask(plan).front().results;
   };
   if (!with.cudnn) return by_rule();
   try {
-    const campaign::Plan plan{
-        .groups = {{questions, targets}}, .cudnn = version, .options = options, .other_versions = false};
     auto results = campaign::ask(plan, {.program = with.program}).front().results;
     const bool is_broken =
         std::any_of(results.begin(), results.end(), [](const auto& one) { return one.environment_broken; });

@@ -157,20 +157,16 @@ std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Targe
   std::map<size_t, Trial> trials;
   std::mutex mutex;
   const auto run_lane = [&](const Lane& lane) {
-    campaign::PlanOptions campaign = options;
-    campaign.run.data = lane.data;
-    std::vector<answer::Question> questions;
-    for (const size_t place : lane.places) {
-      questions.emplace_back();
-      questions.back().config.spec = probes[place].spec;
-    }
-    campaign::run_campaign(questions, {target}, cudnn, campaign, session,
-                           [&](const answer::Answer& result, size_t index, size_t) {
-                             const size_t place = lane.places[index];
-                             const std::lock_guard lock(mutex);
-                             const auto& trial = trials.emplace(place, trial_of(probes[place], result)).first->second;
-                             if (on_trial) on_trial(trial);
-                           });
+    campaign::Plan plan{.groups = {{{}, {target}, {cudnn}}}, .options = options, .further = campaign::Further::nothing};
+    plan.options.run.data = lane.data;
+    for (const size_t place : lane.places)
+      plan.groups.front().questions.emplace_back().config.spec = probes[place].spec;
+    campaign::ask(plan, session, [&](const answer::Answer& result, size_t index) {
+      const size_t place = lane.places[index];
+      const std::lock_guard lock(mutex);
+      const auto& trial = trials.emplace(place, trial_of(probes[place], result)).first->second;
+      if (on_trial) on_trial(trial);
+    });
   };
   std::vector<std::future<void>> running;
   running.reserve(lanes.size());

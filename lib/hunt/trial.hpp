@@ -8,7 +8,7 @@
 
 #include "attention/spec.hpp"
 #include "base/json.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/ask.hpp"
 #include "rules/bug_sightings.hpp"
 #include "run/run_options.hpp"
 

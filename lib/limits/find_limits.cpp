@@ -10,7 +10,7 @@
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/limits.hpp"
-#include "campaign/matrix.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/named_targets.hpp"
 #include "campaign/reproduce.hpp"
 #include "limits/lines.hpp"
@@ -211,35 +211,46 @@ class Asker {
   }
 
   void ask(const std::vector<Wanted>& round) {
-    campaign::Matrix matrix{{}, question_.targets, question_.cudnns};
+    campaign::QuestionGroup group{{}, question_.targets};
+    for (const auto& library : question_.cudnns) group.cudnns.push_back(library.path);
     std::vector<campaign::CellPlace> places;
     std::vector<Wanted> asked;
     for (const auto& wanted : round)
       if (auto spec = spec_of(wanted)) {
         const Row& row = searches_[wanted.row].row;
-        places.push_back({matrix.questions.size(), row.target, row.cudnn});
-        matrix.questions.push_back({{std::move(*spec), question_.configs[row.config].origin}, {}});
+        places.push_back({group.questions.size(), row.target, row.cudnn});
+        group.questions.push_back({{std::move(*spec), question_.configs[row.config].origin}, {}});
         asked.push_back(wanted);
       }
     // Cells of one cuDNN and one GPU stand together, since they share a worker.
     std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) {
       return std::pair(a.cudnn, a.target) < std::pair(b.cudnn, b.target);
     });
+    group.cells = places;
     // Told in the order of the questions, whichever worker was first: the same questions follow each time.
     std::vector<std::optional<Point>> answers(asked.size());
     std::mutex mutex;
-    run_matrix(matrix, places, options_, session_, [&](const campaign::CellPlace& place, const Answer& result) {
+    put(std::move(group), [&](const Answer& result, size_t index) {
+      const size_t at = places[index].config;
       const std::lock_guard lock(mutex);
       if (on_answer_) on_answer_(result);
-      answers[place.config] = point_of(result);
-      if (result.findings.plans_run)
-        searches_[asked[place.config].row].row.times[asked[place.config].value] = time_of(result);
+      answers[at] = point_of(result);
+      if (result.findings.plans_run) searches_[asked[at].row].row.times[asked[at].value] = time_of(result);
     });
     for (size_t i = 0; i < asked.size(); ++i)
       if (answers[i]) {
         ++limits_.asked;
         tell(asked[i], std::move(*answers[i]));
       }
+  }
+
+  void put(campaign::QuestionGroup group, const campaign::OnAnswer& on_answer) const {
+    campaign::ask({.groups = {std::move(group)},
+                   .options = options_,
+                   .further = campaign::Further::nothing,
+                   .cached = true,
+                   .keeps = false},
+                  session_, on_answer);
   }
 
   void tell(const Wanted& wanted, Point point) {
@@ -288,10 +299,9 @@ class Asker {
       if (last == row.runs.end() || stopped()) continue;
       ++compiled;
       const AttentionSpec spec = spec_at(question_, row, last->last);
-      const auto answer = run_campaign({{{spec, {}}, {}}}, {question_.targets[row.target]},
-                                       question_.cudnns[row.cudnn].path, options_, session_);
+      put({{{{spec, {}}, {}}}, {question_.targets[row.target]}, {question_.cudnns[row.cudnn].path}},
+          [&](const Answer& result, size_t) { line.end_compiled = is_taken(point_of(result)); });
       ++limits_.asked;
-      if (!answer.results.empty()) line.end_compiled = is_taken(point_of(answer.results.front()));
     }
   }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 #include "limits/axis.hpp"
 #include "limits/boundary_search.hpp"
 

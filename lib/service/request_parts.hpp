@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/json_reader.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 #include "service/worker_slots.hpp"
 
 namespace attnprobe::service {

@@ -1,5 +1,4 @@
 // attnprobe matrix, merge, cache: axes, cells on disk, shards, earlier answers, the reports.
-#include "campaign/matrix.hpp"
 #include "attention/matrix_document.hpp"
 
 #include <fmt/format.h>
@@ -10,6 +9,7 @@
 #include <thread>
 
 #include "browser.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/walk_cache.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
@@ -115,7 +115,7 @@ TEST_CASE("shards are disjoint, whole, and merge to what one run gives", "[matri
   CHECK(missing.exit_code == 3);
   CHECK_THAT(missing.err, ContainsSubstring("of the matrix's 6 cells are in none of these"));
 
-  campaign::Matrix matrix;
+  campaign::QuestionGroup matrix;
   matrix.questions.resize(5);
   matrix.targets.resize(3);
   matrix.cudnns.resize(2);
@@ -227,17 +227,18 @@ TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matr
   campaign::PlanOptions options;
   options.walk.sweep_where_none = false;
   options.jobs = 2;
-  campaign::Matrix matrix;
+  campaign::QuestionGroup matrix;
   matrix.questions = campaign::questions_of(attention::parse_configs(
       R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12], "seqlen": 256, "head_dim": 64})", "test"));
   matrix.targets = {*gpu::find("h200")};
-  matrix.cudnns = {campaign::identify(cudnn_path(), options, {})};
+  matrix.cudnns = {cudnn_path()};
   std::atomic<int> reported{0};
-  const auto disk_full = [&](const campaign::CellPlace&, const answer::Answer&) {
+  const auto disk_full = [&](const answer::Answer&, size_t) {
     if (++reported == 3) throw Error(ErrorKind::usage, "the disk is full");
   };
-  CHECK_THROWS_WITH(campaign::run_matrix(matrix, campaign::places_of(matrix), options, {}, disk_full),
-                    "the disk is full");
+  const campaign::Plan plan{
+      .groups = {matrix}, .options = options, .further = campaign::Further::nothing, .keeps = false};
+  CHECK_THROWS_WITH(campaign::ask(plan, {}, disk_full), "the disk is full");
   CHECK(reported < 12);
 }
 
@@ -261,18 +262,17 @@ TEST_CASE("many configs on one target have as many workers as jobs, and results 
       R"({"heads": 8, "batch": [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24],
           "seqlen": 256, "head_dim": 64})",
       "test"));
-  const auto count = [&](const answer::Answer&, size_t, size_t number) { CHECK(number == ++done); };
-  const auto campaign = campaign::run_campaign(questions, {*gpu::find("h200")}, cudnn_path(), options, {}, count);
+  const auto count = [&](const answer::Answer&, size_t) { ++done; };
+  const auto campaign = answers_to(questions, {*gpu::find("h200")}, cudnn_path(), options, {}, count);
   CHECK(done == 24);
   REQUIRE(campaign.results.size() == 24);
   for (size_t i = 0; i < campaign.results.size(); ++i)
     CHECK(campaign.results[i].config.spec.batch == static_cast<int64_t>(i) + 1);
   CHECK(campaign.library->path == campaign.results[0].cudnn_path);
   // Without a callback, and with one that throws.
-  CHECK(campaign::run_campaign({questions[0]}, {*gpu::find("h200")}, cudnn_path(), options).results.size() == 1);
-  const auto refuse = [](const answer::Answer&, size_t, size_t) { throw Error(ErrorKind::usage, "the disk is full"); };
-  CHECK_THROWS_WITH(campaign::run_campaign(questions, {*gpu::find("h200")}, cudnn_path(), options, {}, refuse),
-                    "the disk is full");
+  CHECK(answers_to({questions[0]}, {*gpu::find("h200")}, cudnn_path(), options).results.size() == 1);
+  const auto refuse = [](const answer::Answer&, size_t) { throw Error(ErrorKind::usage, "the disk is full"); };
+  CHECK_THROWS_WITH(answers_to(questions, {*gpu::find("h200")}, cudnn_path(), options, {}, refuse), "the disk is full");
 }
 
 TEST_CASE("bad input to a matrix is named", "[matrix]") {

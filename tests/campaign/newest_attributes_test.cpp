@@ -6,7 +6,7 @@
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "base/text.hpp"
-#include "campaign/matrix.hpp"
+#include "campaign/ask.hpp"
 #include "campaign/other_versions.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
@@ -27,7 +27,7 @@ Answer ask(const std::string& config, const char* target, const std::string& lib
   const auto questions = campaign::questions_of(attention::parse_configs(
       R"({"defaults": {"heads": 8, "seqlen": 512, "head_dim": 128, "dtype": "bf16"}, "configs": [)" + config + "]}",
       "test"));
-  return campaign::run_campaign(questions, gpu::simulated_targets(target), library, options).results.at(0);
+  return answers_to(questions, gpu::simulated_targets(target), library, options).results.at(0);
 }
 
 struct Newer {

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <set>
 
+#include "campaign/ask.hpp"
 #include "campaign/by_rule.hpp"
 #include "campaign/chosen_libraries.hpp"
-#include "campaign/matrix.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
 #include "support.hpp"
@@ -20,8 +20,8 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   campaign::PlanOptions options;
   options.walk.sweep_where_none = false;
   const auto ask = [&](const char* config) {
-    auto asked = campaign::run_campaign(campaign::questions_of(attention::parse_configs(config, "test")),
-                                        gpu::simulated_targets("b200"), cudnn_path(), options);
+    auto asked = answers_to(campaign::questions_of(attention::parse_configs(config, "test")),
+                            gpu::simulated_targets("b200"), cudnn_path(), options);
     campaign::ask_other_versions(asked, options, {});
     return asked.results.at(0);
   };

@@ -26,8 +26,7 @@ std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, 
   campaign::PlanOptions options;
   options.walk.plans = probe::Plans::none;
   options.walk.sweep_where_none = false;
-  return campaign::run_campaign(campaign::questions_of(configs), gpu::simulated_targets("h200,b200"), library, options)
-      .results;
+  return answers_to(campaign::questions_of(configs), gpu::simulated_targets("h200,b200"), library, options).results;
 }
 
 }  // namespace

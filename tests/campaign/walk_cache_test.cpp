@@ -203,7 +203,7 @@ TEST_CASE("a plan that was compiled for one question is not compiled again for t
   const auto plans_of = [&](probe::Plans plans) {
     options.walk.plans = plans;
     std::vector<probe::PlanFindings> built;
-    const auto campaign = run_campaign(questions, {*gpu::find("h200")}, cudnn_path(), options, session);
+    const auto campaign = answers_to(questions, {*gpu::find("h200")}, cudnn_path(), options, session);
     for (const auto& config : campaign.results.at(0).findings.engine_configs)
       if (config.plan) built.push_back(*config.plan);
     return built;

@@ -15,7 +15,7 @@ using namespace attnprobe::campaign;
 namespace {
 
 std::vector<CellPlace> places(size_t configs, size_t targets, size_t cudnns) {
-  Matrix matrix;
+  QuestionGroup matrix;
   matrix.questions.resize(configs);
   matrix.targets.resize(targets);
   matrix.cudnns.resize(cudnns);

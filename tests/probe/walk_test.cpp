@@ -54,9 +54,9 @@ TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]"
   campaign::PlanOptions options;
   options.walk.sweep_where_none = false;
   const std::vector<gpu::Target> targets{*gpu::find("h200")};
-  const auto whole = run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results;
+  const auto whole = answers_to(campaign::questions_of(configs), targets, cudnn_path(), options).results;
   options.walk.until_works = true;
-  const auto taken = run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results;
+  const auto taken = answers_to(campaign::questions_of(configs), targets, cudnn_path(), options).results;
   REQUIRE(taken.size() == 2);
   CHECK(whole[0].findings.modes.size() == 3);
   CHECK(taken[0].findings.modes.size() == 1);
@@ -67,14 +67,12 @@ TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]"
   CHECK(taken[1].root_cause->reason == whole[1].root_cause->reason);
   // Only another mode may meet the user's constraint, or have a config that compiles.
   options.constraints.deterministic = true;
-  CHECK(
-      run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
-      3);
+  CHECK(answers_to(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
+        3);
   options.constraints = {};
   options.walk.plans = probe::Plans::first;
-  CHECK(
-      run_campaign(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
-      3);
+  CHECK(answers_to(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
+        3);
 }
 
 TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk][answers]") {

@@ -35,15 +35,15 @@ class Begun {
     folder_.file("libcudnn.so.9", std::string(40'000, 'x'));
     matrix.questions = campaign::questions_of(attention::parse_configs(two_configs, "two.json"));
     matrix.targets = {*gpu::find("h200"), *gpu::find("t4")};
-    matrix.cudnns.resize(1);
-    matrix.cudnns[0].version = {9, 19, 0};
-    matrix.cudnns[0].path = library();
+    libraries.resize(1);
+    libraries[0].version = {9, 19, 0};
+    libraries[0].path = library();
     CellLog log(file(), header(), Present::refuse);
     log.add({0, 0, 0}, R"({"verdict":"supported"})");
   }
   std::filesystem::path file() const { return folder_.path() / "cells.jsonl"; }
   std::filesystem::path library() const { return folder_.path() / "libcudnn.so.9"; }
-  CellHeader header() const { return header_of(matrix, options, "title", "attnprobe matrix two.json"); }
+  CellHeader header() const { return header_of(matrix, libraries, options, "title", "attnprobe matrix two.json"); }
   // "" if a run may resume; else the reason.
   std::string refusal() const {
     const std::string message = usage_error([&] { CellLog(file(), header(), Present::resume); });
@@ -55,7 +55,8 @@ class Begun {
     return message.substr(begin.size(), message.size() - begin.size() - end.size());
   }
 
-  campaign::Matrix matrix;
+  campaign::QuestionGroup matrix;
+  std::vector<cudnn::LibraryInfo> libraries;
   campaign::PlanOptions options = usual();
 
  private:

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "campaign/matrix.hpp"
+#include "campaign/chosen_libraries.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test {

@@ -39,12 +39,22 @@ std::string cudnn_path() {
   return path;
 }
 
+campaign::Answers answers_to(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
+                             const std::string& cudnn, const campaign::PlanOptions& options,
+                             const campaign::Session& session, const campaign::OnAnswer& on_answer) {
+  const campaign::Plan plan{.groups = {{questions, targets, {cudnn}}},
+                            .options = options,
+                            .further = campaign::Further::nothing,
+                            .cached = true};
+  return campaign::ask(plan, session, on_answer).front();
+}
+
 std::vector<answer::Answer> probe_all(const std::string& config_json, const std::string& targets,
                                       const probe::WalkOptions& options) {
   campaign::PlanOptions campaign;
   campaign.walk = options;
-  return campaign::run_campaign(campaign::questions_of(attention::parse_configs(config_json, "test")),
-                                gpu::simulated_targets(targets), cudnn_path(), campaign)
+  return answers_to(campaign::questions_of(attention::parse_configs(config_json, "test")),
+                    gpu::simulated_targets(targets), cudnn_path(), campaign)
       .results;
 }
 

@@ -33,8 +33,8 @@ const char* const two_configs =
 std::vector<Answer> probe_with_fault(const std::string& configs, const std::string& targets, double timeout) {
   campaign::PlanOptions options;
   options.timeout_seconds = timeout;
-  return campaign::run_campaign(campaign::questions_of(attention::parse_configs(configs, "test")),
-                                gpu::simulated_targets(targets), cudnn_path(), options)
+  return answers_to(campaign::questions_of(attention::parse_configs(configs, "test")), gpu::simulated_targets(targets),
+                    cudnn_path(), options)
       .results;
 }
 

@@ -15,9 +15,11 @@ std::vector<std::string> other_gpus(const Answer& refused, PlanOptions options, 
   options.walk.sweep_where_none = false;
   options.walk.until_works = true;
   options.walk.plans = probe::Plans::none;
+  const Plan plan{.groups = {{{refused}, gpu::simulated_targets("representative"), {refused.cudnn_path}}},
+                  .options = std::move(options),
+                  .further = Further::nothing};
   std::vector<std::string> ids;
-  for (const auto& other :
-       run_campaign({refused}, gpu::simulated_targets("representative"), refused.cudnn_path, options, session).results)
+  for (const auto& other : ask(plan, session).front().results)
     if (other.usable == Usable::yes && other.target.id != refused.target.id) ids.push_back(other.target.id);
   return ids;
 }
@@ -39,15 +41,13 @@ std::set<std::string> read_kept(const std::vector<std::string>& words, const std
 
 std::vector<Suggested> suggest(Plan plan, const Session& session, const OnAnswer& on_answer) {
   const auto is_kept = [&](const char* kind) { return plan.suggest->keep.count(kind) != 0; };
-  plan.other_versions = !is_kept("cudnn");
+  if (is_kept("cudnn")) plan.further = Further::ways_out;
   auto answers = ask(plan, session, on_answer);
-  Session uncached = session;
-  uncached.cache = nullptr;
   std::vector<Suggested> all;
   for (auto& result : answers.front().results) {
     const bool asks_others = result.usable && *result.usable != Usable::yes && !is_kept("target") && !result.by_rule;
     auto gpus =
-        asks_others && !session.is_stopped() ? other_gpus(result, plan.options, uncached) : std::vector<std::string>();
+        asks_others && !session.is_stopped() ? other_gpus(result, plan.options, session) : std::vector<std::string>();
     all.push_back({std::move(result), std::move(gpus)});
   }
   return all;

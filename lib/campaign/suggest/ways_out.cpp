@@ -4,14 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <mutex>
 #include <optional>
 
 #include "answer/reasons.hpp"
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
 #include "base/side_by_side.hpp"
-#include "campaign/matrix.hpp"
+#include "campaign/ask.hpp"
 
 namespace attnprobe::campaign {
 namespace {
@@ -147,7 +146,7 @@ class Suggester {
   void keep_working(const std::vector<Candidate>& candidates) {
     std::vector<Candidate> working;
     std::vector<Answer> answers;
-    auto asked = ask(candidates, probe::Plans::none);
+    auto asked = ask_about(candidates, probe::Plans::none);
     for (size_t i = 0; i < candidates.size(); ++i)
       if (asked[i] && is_way_out(*asked[i]) && !has_cheaper(candidates[i], working)) {
         working.push_back(candidates[i]);
@@ -158,7 +157,7 @@ class Suggester {
       const size_t end = std::min(working.size(), begin + suggest_.most - result_.ways_out.size());
       const std::vector<Candidate> next(working.begin() + static_cast<std::ptrdiff_t>(begin),
                                         working.begin() + static_cast<std::ptrdiff_t>(end));
-      auto compiled = suggest_.compile ? ask(next, probe::Plans::first) : std::vector<std::optional<Answer>>();
+      auto compiled = suggest_.compile ? ask_about(next, probe::Plans::first) : std::vector<std::optional<Answer>>();
       for (size_t i = 0; i < next.size(); ++i)
         if (!suggest_.compile)
           add(next[i], answers[begin + i]);
@@ -168,17 +167,15 @@ class Suggester {
     }
   }
 
-  std::vector<std::optional<Answer>> ask(const std::vector<Candidate>& candidates, probe::Plans plans) {
-    Matrix matrix{{}, {result_.target}, {cudnn::LibraryInfo()}};
-    matrix.cudnns.front().path = result_.cudnn_path;
-    for (const auto& candidate : candidates) matrix.questions.push_back(question_of(candidate.spec));
-    std::vector<std::optional<Answer>> answers(candidates.size());
-    std::mutex mutex;
+  // None where somebody stopped the run.
+  std::vector<std::optional<Answer>> ask_about(const std::vector<Candidate>& candidates, probe::Plans plans) {
+    QuestionGroup group{{}, {result_.target}, {result_.cudnn_path}};
+    for (const auto& candidate : candidates) group.questions.push_back(question_of(candidate.spec));
     options_.walk.plans = plans;
-    run_matrix(matrix, places_of(matrix), options_, session_, [&](const CellPlace& place, Answer&& answer) {
-      const std::lock_guard lock(mutex);
-      answers[place.config] = std::move(answer);
-    });
+    std::vector<std::optional<Answer>> answers(candidates.size());
+    const Plan plan{.groups = {std::move(group)}, .options = options_, .further = Further::nothing, .cached = true};
+    auto asked = ask(plan, session_).front().results;
+    if (asked.size() == answers.size()) std::ranges::move(asked, answers.begin());
     asked_ += candidates.size();
     return answers;
   }

@@ -2,22 +2,13 @@
 #pragma once
 
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 #include "campaign/suggest/changes.hpp"
 
 namespace attnprobe::campaign {
-
-struct SuggestOptions {
-  std::set<std::string> keep;  ///< kinds of changes that are not made
-  size_t most = 3;             ///< ways for one result
-  size_t most_asked = 160;     ///< questions for one result; beyond them it gives up
-  bool two_at_a_time = true;   ///< where no single change is enough
-  bool compile = true;         ///< the first choice of each way; else cuDNN's support check is all
-};
 
 /// Adds Answer::ways_out, and their texts to the root cause's advice, to a result that is no or but and whose config is known; does
 /// nothing to any other. `options` is how it was asked. A way out of a framework's refusal gets past its gate too.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/version.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 #include "frameworks/transformer_engine/calls.hpp"
 #include "report/formats/report.hpp"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json.hpp"
-#include "campaign/campaign.hpp"
+#include "campaign/plan.hpp"
 
 namespace attnprobe::report {
 

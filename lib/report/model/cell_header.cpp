@@ -94,23 +94,23 @@ std::string shown_options(const std::string& options) {
 
 }  // namespace
 
-CellHeader header_of(const campaign::Matrix& matrix, const campaign::PlanOptions& options, const std::string& title,
-                     const std::string& command) {
+CellHeader header_of(const campaign::QuestionGroup& group, const std::vector<cudnn::LibraryInfo>& cudnns,
+                     const campaign::PlanOptions& options, const std::string& title, const std::string& command) {
   CellHeader header;
   MatrixAxes& axes = header.axes;
   MadeOf& made_of = header.made_of.emplace();
   axes.title = title;
   axes.command = command;
-  for (const auto& question : matrix.questions) {
+  for (const auto& question : group.questions) {
     axes.configs.push_back(question.config.spec.name);
     made_of.configs.push_back(short_digest(json_text(to_json(question.config.spec))));
   }
-  for (const auto& t : matrix.targets) {
+  for (const auto& t : group.targets) {
     axes.targets.push_back({t.id, t.name, std::string(name_of(t.kind)),
                             t.architecture.empty() ? architecture_of(t.id, t.sm) : t.architecture, t.sm});
     made_of.targets.push_back(short_digest(fmt::format("{}\n{}\n{}", t.name, t.sm, json_text(t.properties))));
   }
-  for (const auto& library : matrix.cudnns) {
+  for (const auto& library : cudnns) {
     axes.cudnns.push_back(library.version.text());
     made_of.cudnns.push_back(campaign::build_of_library(library.path));
     made_of.cudnn_times.push_back(campaign::times_of_library(library.path));

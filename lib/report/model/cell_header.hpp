@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/json_reader.hpp"
-#include "campaign/matrix.hpp"
+#include "campaign/plan.hpp"
 
 namespace attnprobe::report {
 
@@ -42,8 +42,9 @@ struct CellHeader {
   std::optional<MadeOf> made_of;  ///< none: written by an older attnprobe, or merged of what does not say it or differs
 };
 
-CellHeader header_of(const campaign::Matrix& matrix, const campaign::PlanOptions& options, const std::string& title,
-                     const std::string& command);
+/// `cudnns`: those of the group.
+CellHeader header_of(const campaign::QuestionGroup& group, const std::vector<cudnn::LibraryInfo>& cudnns,
+                     const campaign::PlanOptions& options, const std::string& title, const std::string& command);
 
 /// The line, with its end.
 std::string text_of(const CellHeader& header);

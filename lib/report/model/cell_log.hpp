@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json_reader.hpp"
-#include "campaign/matrix.hpp"
+#include "campaign/plan.hpp"
 #include "report/model/cell_header.hpp"
 
 namespace attnprobe::report {

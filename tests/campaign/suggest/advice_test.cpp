@@ -33,7 +33,7 @@ bool is_refused(const Answer& result) {
 }
 
 std::vector<Answer> refused(const std::vector<Question>& questions, const std::string& targets) {
-  auto results = run_campaign(questions, gpu::simulated_targets(targets), cudnn_path(), quick()).results;
+  auto results = answers_to(questions, gpu::simulated_targets(targets), cudnn_path(), quick()).results;
   std::erase_if(results, [](const Answer& result) { return !is_refused(result); });
   return results;
 }
@@ -81,7 +81,7 @@ void follow_help(const std::vector<Answer>& results) {
     // Explicit strides exclude some changes.
     if (changed.empty()) continue;
     ++followed;
-    const auto answers = run_campaign(changed, {result.target}, cudnn_path(), quick()).results;
+    const auto answers = answers_to(changed, {result.target}, cudnn_path(), quick()).results;
     const bool gets_past = std::any_of(answers.begin(), answers.end(), [&](const Answer& answer) {
       const auto* other =
           answer.root_cause ? answer::find_reason({answer.root_cause->status, answer.root_cause->reason}) : nullptr;
@@ -102,7 +102,7 @@ void follow_ways_out(std::vector<Answer>& results) {
     for (const WayOut& way : result.ways_out) {
       ++ways;
       const auto again =
-          run_campaign({with_spec(result, way.spec)}, {result.target}, cudnn_path(), quick()).results.at(0);
+          answers_to({with_spec(result, way.spec)}, {result.target}, cudnn_path(), quick()).results.at(0);
       if (again.usable != Usable::yes) FAIL_CHECK(words_of(result) << ": " << text_of(way));
     }
     if (!result.root_cause) continue;
