@@ -98,9 +98,9 @@ void name_supporting_targets(std::vector<Answer>& results, size_t target_count) 
   }
 }
 
-// Tells the answers of one group, with an index of their own, and keeps those that are wanted.
+// Tells the answers of one group, and keeps them where the plan says so. `before`: the answers of the groups before it.
 Answers ask_group(const QuestionGroup& group, const Plan& plan, const PlanOptions& options, const Session& session,
-                  const OnAnswer& on_answer) {
+                  const OnAnswer& on_answer, size_t before) {
   const auto places = group.cells ? *group.cells : places_of(group);
   const size_t questions = group.questions.size(), targets = group.targets.size();
   Answers answers;
@@ -112,7 +112,7 @@ Answers ask_group(const QuestionGroup& group, const Plan& plan, const PlanOption
   const auto libraries = ask_cells(group, places, options, session, [&](size_t at, Answer&& answer) {
     if (!plan.keeps) {
       if (plan.suggest) advise(answer, alone, session, *plan.suggest);
-      on_answer(answer, at);
+      on_answer(answer, before + at);
       return;
     }
     const auto& [question, target, cudnn] = places[at];
@@ -120,7 +120,7 @@ Answers ask_group(const QuestionGroup& group, const Plan& plan, const PlanOption
     const std::lock_guard lock(mutex);
     is_finished[index] = 1;
     answers.results[index] = std::move(answer);
-    if (on_answer) on_answer(answers.results[index], index);
+    if (on_answer) on_answer(answers.results[index], before + index);
   });
   if (!libraries.empty()) answers.library = libraries.front();
   if (targets != 0) name_supporting_targets(answers.results, targets);
@@ -154,11 +154,8 @@ std::vector<Answers> ask(const Plan& plan, const Session& given, const OnAnswer&
   size_t before = 0;
   for (auto& group : groups) {
     if (group.cudnns.empty()) group.cudnns = {cudnn};
-    const auto tell = [&](const Answer& answer, size_t index) {
-      if (on_answer) on_answer(answer, before + index);
-    };
-    all.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, options, tell)
-                          : ask_group(group, plan, options, session, tell));
+    all.push_back(by_rule ? answer_by_rule(group.questions, group.targets, *by_rule, options, on_answer, before)
+                          : ask_group(group, plan, options, session, on_answer, before));
     if (looks_further) {
       auto& results = all.back().results;
       if (!by_rule) advise(results, options, session, plan.suggest ? *plan.suggest : how_to_suggest(results));

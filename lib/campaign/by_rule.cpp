@@ -63,7 +63,7 @@ std::string why_by_rule(CudnnVersion version) {
 }
 
 Answers answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
-                       CudnnVersion version, const PlanOptions& options, const OnAnswer& on_answer) {
+                       CudnnVersion version, const PlanOptions& options, const OnAnswer& on_answer, size_t before) {
   Answers campaign;
   campaign.results.reserve(questions.size() * targets.size());
   if (options.constraints.max_workspace_bytes || !options.constraints.notes.empty())
@@ -78,7 +78,7 @@ Answers answer_by_rule(const std::vector<Question>& questions, const std::vector
                               why_by_rule(version), question.given->description));
     for (const auto& target : targets) {
       campaign.results.push_back(answer(question, target, version, options));
-      if (on_answer) on_answer(campaign.results.back(), campaign.results.size() - 1);
+      if (on_answer) on_answer(campaign.results.back(), before + campaign.results.size() - 1);
     }
   }
   return campaign;

@@ -29,6 +29,7 @@ std::string why_by_rule(CudnnVersion version);
 /// the command that asks again is made of; `on_answer` as for ask(). Throws Error(usage) for a graph that no
 /// config builds.
 Answers answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
-                       CudnnVersion version, const PlanOptions& options, const OnAnswer& on_answer = {});
+                       CudnnVersion version, const PlanOptions& options, const OnAnswer& on_answer = {},
+                       size_t before = 0);
 
 }  // namespace attnprobe::campaign
