@@ -5,8 +5,8 @@
 
 #include "cudnn/device_context.hpp"
 #include "cudnn/lowering.hpp"
+#include "probe/built_plan.hpp"
 #include "probe/knob_names.hpp"
-#include "probe/plan.hpp"
 #include "probe/walk.hpp"
 
 namespace attnprobe::probe {

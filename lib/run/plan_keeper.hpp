@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "cudnn/lowering.hpp"
-#include "probe/plan.hpp"
+#include "probe/built_plan.hpp"
 
 namespace attnprobe::run {
 
