@@ -32,7 +32,7 @@ Run validate(const std::string& schema, const std::string& instance);
 /// The cuDNN that tests use; "" if the machine has none. Nearly every test must then fail, not pass silently.
 std::string cudnn_path();
 
-/// Of these questions alone, nothing looked for next to them; from the session's cache where it has one.
+/// Of these questions, with nothing looked for next to them; from the session's cache where it has one.
 campaign::Answers answers_to(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
                              const std::string& cudnn, const campaign::PlanOptions& options,
                              const campaign::Session& session = {}, const campaign::OnAnswer& on_answer = {});
