@@ -34,7 +34,7 @@ namespace {
 using answer::Answer;
 using report::Results;
 
-// The results, and what the command says beside them.
+// The results, with the command's own texts.
 report::Document document_of(const std::vector<campaign::Answers>& campaigns, const Work& work) {
   report::Document document;
   for (const auto& campaign : campaigns) {
@@ -58,7 +58,7 @@ constexpr const char* how_far = "How far";  // a group of options
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
-// A write that somebody lets wait (a pipe, a terminal) would be begun again after the handler, and go on waiting.
+// A blocked write (to a pipe, a terminal) would be restarted after the handler, and continue to wait.
 void stop_at_once() {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
@@ -149,7 +149,7 @@ report::TextStyle terminal_style(bool verbose) {
 
 namespace {
 
-// The words of --cudnn, each one cuDNN: a list, or all that are here.
+// The words of --cudnn, one cuDNN each: a list, or all installed ones.
 std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) {
   if (options.cudnn != "all" && options.cudnn.find(',') == std::string::npos) return {options.cudnn};
   if (work.after)
@@ -167,7 +167,7 @@ std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) 
   return paths;
 }
 
-// Where a GPU of this machine is worked with, what is found is worth more than the file that keeps it.
+// Findings on a real GPU are worth more than the file that keeps them.
 bool runs_plans(const probe::WalkOptions& walk, const Work& work) {
   if (probe::executes(walk.plans)) return true;
   return walk.plans == probe::Plans::automatic &&

@@ -1,4 +1,4 @@
-// What every command does that puts questions to cuDNN: options, targets, progress, reports, exit code.
+// Common parts of every command that asks cuDNN: options, targets, progress, reports, exit code.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -18,62 +18,62 @@ struct AskOptions {
   std::string target, cudnn, output, errata, modes = "A,B,FALLBACK";
   std::vector<std::string> reports, frameworks;
   std::string format = "table";
-  std::vector<NamedFile> inputs;  ///< what the command reads: no report may replace it
+  std::vector<NamedFile> inputs;  ///< files that the command reads: no report may replace them
   campaign::PlanOptions campaign;
   campaign::Session session;
   bool verbose = false;
-  bool fetch = false;   ///< a cuDNN that is missing, without asking
-  bool resume = false;  ///< with what an interrupted run with the same `output` had found
+  bool fetch = false;   ///< downloads a missing cuDNN without asking
+  bool resume = false;  ///< starts with the findings of an interrupted run with the same `output`
 };
 
-/// The options that these commands share. `default_target` says what is asked without --target.
+/// The common options of these commands. `default_target` describes what is asked without --target.
 void add_ask_options(CLI::App& command, AskOptions& options, const std::string& default_target);
 
 /// The targets of --target; without it this machine's GPUs, else `otherwise` (a selection of simulated ones).
 std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise);
 
-/// Throws Error(usage) where two reports would be one file, or one would replace an input, before any is opened.
+/// Throws Error(usage) if two reports are one file, or one would replace an input, before any is opened.
 void check_outputs(const AskOptions& options);
 
-/// Of a comma list of modes. Throws Error(usage) for what is not one.
+/// Parses a comma list of modes. Throws Error(usage) for an unknown one.
 void read_modes(const std::string& list, probe::WalkOptions& walk);
 
-/// --mode, --engines, --plans, --sweep and --quick, --timeout, --jobs; and what running plans takes. Plans are
-/// automatic by default; whether it sweeps is what `campaign` says.
+/// --mode, --engines, --plans, --sweep and --quick, --timeout, --jobs, and the options for running plans. Plans are
+/// automatic by default; `campaign` decides whether it sweeps.
 void add_walk_options(CLI::App& command, std::string& modes, campaign::PlanOptions& campaign);
 void add_run_options(CLI::App& command, run::RunOptions& run_options);
 
 /// --framework: words for rules::choose_gates().
 void add_framework_option(CLI::App& command, std::vector<std::string>& words);
 
-/// A warning on standard error: what the lib rooms tell of what they pass over.
+/// Prints a warning on standard error: lib modules report here what they skip.
 void warn(const std::string& problem);
 
-/// From here on the first Ctrl-C or SIGTERM sets what is returned,
-/// so that what is under way ends and is written; the second kills.
+/// From here on the first Ctrl-C or SIGTERM sets the returned flag, so that running work ends and is written; the
+/// second kills.
 const std::atomic<bool>* stop_gently();
-/// Whether such a signal came: what fails after it fails because of it.
+/// Whether such a signal arrived: later failures are its consequence.
 bool was_stopped();
 
-/// The version that graphs are built for: that of the cuDNN that would be asked, with a warning where none can be.
+/// The version that graphs are built for: that of the cuDNN that would be asked, with a warning if none can be.
 CudnnVersion version_for_graphs(const AskOptions& options);
 
-/// What is to be asked, and what the command says beside the results.
+/// The questions, and the command's own texts for the report.
 struct Work {
   std::vector<campaign::QuestionGroup> groups;
-  /// More keys of a JSON report.
+  /// Additional keys of a JSON report.
   std::function<void(Json& report, const report::Results& results)> add_to_json;
   /// Text before and after the results.
   std::function<std::string(const report::Results&results, const report::TextStyle&style)> before, after;
-  /// The gravest of this and the results' own counts.
+  /// Combined with the results' own exit code; the gravest wins.
   std::function<int(const report::Results& results)> exit_code;
 };
 
-/// Asks, reports and gives the exit code. Precondition: check_outputs(). Report files are opened before `plan` is called, and `plan` before anything
-/// is asked of cuDNN, so that bad paths and bad input are said first.
+/// Asks, reports and returns the exit code. Precondition: check_outputs(). Opens report files before it calls `plan`,
+/// and calls `plan` before it asks cuDNN, so that bad paths and bad input are reported first.
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& plan);
 
-/// An option whose words are an enum's names.
+/// An option with the names of an enum as words.
 template <class E>
 CLI::Option* add_enum_option(CLI::App& command, const std::string& name, E& value, const std::string& help) {
   const auto set = [&value](const std::string& word) { value = parse_enum<E>(word).value(); };
@@ -88,7 +88,7 @@ struct NamedGraph {
   graph::OpGraph graph;
 };
 
-/// What --dump-graph writes, as write_data does: `form` "dot", or "json", one object where there is one graph.
+/// Writes the output of --dump-graph, like write_data: `form` "dot", or "json", one object for one graph.
 void write_graphs(const std::string& file, const std::string& form, const std::vector<NamedGraph>& graphs);
 
 }  // namespace attnprobe::app

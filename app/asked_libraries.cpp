@@ -12,7 +12,7 @@ AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::v
   require_cudnn({chosen, campaign.frameworks, how.fetch, false});
   AskedLibraries asked;
   if (!how.no_cache) asked.cache = campaign::usual_cache(warn);
-  // The worker that says what a cuDNN is goes on with the questions.
+  // The worker that identifies a cuDNN continues with the questions.
   asked.pool = std::make_unique<worker::Pool>(2 * campaign::jobs_of(campaign));
   session.cache = asked.cache.get();
   session.pool = asked.pool.get();

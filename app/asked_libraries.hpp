@@ -1,4 +1,4 @@
-// What a command has that asks several cuDNNs about many configs: cache, workers, the libraries that are meant.
+// For commands that ask several cuDNNs about many configs: cache, workers, and the chosen libraries.
 #pragma once
 
 #include <memory>
@@ -18,11 +18,11 @@ struct AskedLibraries {
 
 struct AskedHow {
   bool no_cache = false;
-  bool fetch = false;  ///< a cuDNN that is missing, without asking (bring_cudnn.hpp)
+  bool fetch = false;  ///< downloads a missing cuDNN without asking (bring_cudnn.hpp)
 };
 
-/// Of the words of --cudnn, none for the cuDNN at hand; the session gets cache and pool, which must outlive
-/// it. Throws as campaign::choose_libraries().
+/// The libraries for the words of --cudnn; without words the default cuDNN. The session gets cache and pool, which must
+/// outlive it. Throws like campaign::choose_libraries().
 AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::vector<gpu::Target>& targets,
                              const AskedHow& how, const campaign::PlanOptions& campaign, campaign::Session& session);
 

@@ -95,7 +95,7 @@ int run_audit(AuditOptions options) {
   else
     print_text(file ? report::audit_summary(audit) + "\n" : report::audit_text(audit, terminal_style(false)));
   if (*options.session.stop) return interrupted;
-  if (audit.unanswered() > 0) return environment_lacks;  // what was found is not all there is
+  if (audit.unanswered() > 0) return environment_lacks;  // the findings are incomplete
   return audit.rows().empty() ? all_met : not_met;
 }
 

@@ -22,7 +22,7 @@ std::string or_usual(const std::string& asked) {
   return asked.empty() ? "the usual options" : "\"" + asked + "\"";
 }
 
-// What stands there is ours, or nothing does: --update replaces no other file.
+// --update replaces only a baseline, no other file.
 report::BaselineLock before_update(const std::string& file) try {
   std::error_code ignored;
   if (!fs::exists(file, ignored)) return {};
@@ -89,13 +89,13 @@ int Baseline::finish(const report::CellTable& table, const std::vector<bool>& ha
     if (has_expectation[cell.place.config] && !answer.met && !answer.environment_broken) report.missed.push_back(&cell);
   }
   bool is_written = false;
-  // All that a first lock has is new.
+  // In a first lock everything is new.
   if (!before_.cells.empty() || !report.missed.empty()) print_text(baseline_text(report, terminal_style(false)));
   if (options_.update && unasked == 0) {
     const report::BaselineLock now = report::lock_of(table, asked_);
     OutputFile(options_.file).replace(text_of(now));
     print_text(fmt::format("{}: {} written\n", options_.file, counted(static_cast<int64_t>(now.cells.size()), "cell")));
-    // What was taken in is no news any more.
+    // Changes that were accepted are not reported again.
     report.comparison.changes.clear();
     is_written = true;
   } else if (options_.update) {
@@ -108,7 +108,7 @@ int Baseline::finish(const report::CellTable& table, const std::vector<bool>& ha
     OutputFile(fs::path(folder) / "report.md").replace(baseline_markdown(report));
     OutputFile(fs::path(folder) / "report.xml").replace(baseline_junit(report));
   }
-  // Whatever the answers are: they are what was to be written down.
+  // The answers were to be written, whatever they are.
   if (is_written) return all_met;
   const auto failures = baseline_failures(report);
   return exit_code(table, [&](const report::Cell& cell) { return failures.count(&cell) != 0; });

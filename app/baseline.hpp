@@ -1,4 +1,4 @@
-// A matrix against a baseline that is committed: --baseline, --update, --report.
+// Compares a matrix with a committed baseline: --baseline, --update, --report.
 #pragma once
 
 #include <string>
@@ -18,17 +18,17 @@ struct BaselineOptions {
 
 void add_baseline_options(CLI::App& command, BaselineOptions& options);
 
-/// Of a run that is about to begin: the baseline's file read, and every file that is to be written tried.
+/// For a run that is about to begin: reads the baseline's file, and tries every output file.
 class Baseline {
  public:
-  /// `asked`: how cuDNN is asked, where not as usual; `inputs`: the files that the command reads. Throws Error(usage) for
-  /// a lock that is not there or damaged (unless it is to be written anew), that was asked in another way, and for what
-  /// is no report.
+  /// `asked`: how cuDNN is asked, if unusual; `inputs`: the files that the command reads. Throws Error(usage) for a
+  /// lock that is missing or damaged, unless it will be written anew. Also throws it for a lock that was asked in
+  /// another way, and for an unknown report.
   Baseline(BaselineOptions options, std::string asked, const std::vector<std::string>& inputs);
 
-  /// Compares, tells, writes reports: those of --report and, where `folder` is not "", report.xml and report.md there,
-  /// in place of those that tell of expectations alone. With --update writes the lock, unless cells were not asked.
-  /// `has_expectation`: by config, whether it says itself what is expected. Gives the exit code.
+  /// Compares, prints, and writes reports: those of --report and, if `folder` is not "", report.xml and report.md
+  /// there. They replace the reports with only expectations. With --update it writes the lock, unless cells were not
+  /// asked. `has_expectation`: by config, whether the config has its own expectation. Returns the exit code.
   int finish(const report::CellTable& table, const std::vector<bool>& has_expectation, const std::string& folder) const;
 
  private:

@@ -52,7 +52,7 @@ std::string with_size(const std::string& word) {
   return fmt::format("cuDNN {} ({} MB)", word, known->small_mb > 0 ? known->small_mb : known->full_mb);
 }
 
-// The newest small one, and the newest of at most a third of its size: it has no compiler inside.
+// The newest small one, and the newest of at most a third of its size: one without a built-in compiler.
 std::vector<std::string> offered() {
   std::vector<std::string> words;
   const auto& all = fetch::known_releases();
@@ -65,7 +65,7 @@ std::vector<std::string> offered() {
   return words;
 }
 
-// The one at hand: what a framework pins, else the newest small one, which may be another if a terminal is asked.
+// For the default cuDNN: what a framework pins, else the newest small one; a user at a terminal may choose another.
 std::vector<std::string> choices_for(const std::string& word, const std::vector<rules::ChosenGate>& frameworks) {
   if (!word.empty()) return {word};
   const auto brought = rules::cudnn_of(frameworks);
@@ -85,7 +85,7 @@ std::string ask_terminal(const std::string& question, const std::vector<std::str
   return std::find(choices.begin(), choices.end(), answer) != choices.end() ? answer : "";
 }
 
-// What is to be fetched; "" for nothing.
+// The version to download; "" for none.
 std::string chosen(Policy policy, const std::string& question, const std::vector<std::string>& choices) {
   if (policy == Policy::always) return choices.front();
   if (policy == Policy::never || isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) return "";
@@ -100,7 +100,7 @@ void fetch_now(fetch::FetchOptions options) {
   });
 }
 
-// Only for what attnprobe keeps itself: another's environment is not ours to change. Without it plans say what they lack.
+// Only for attnprobe's own folder: another environment must not be changed. Without it plans report what they lack.
 void bring_compiler(const std::string& word, Policy policy) try {
   const auto folder = cudnn::fetched_folder();
   const fs::path library = cudnn::choose_library(word).path;

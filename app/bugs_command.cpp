@@ -1,4 +1,4 @@
-// attnprobe bugs: the known bugs of cuDNN's attention, whom they concern, and their experiments made again.
+// attnprobe bugs: the known bugs of cuDNN's attention, what they affect, and running their experiments again.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -51,7 +51,7 @@ struct Experiment {
   run::DataRegime data = run::DataRegime::normal;
 };
 
-// The words of an experiment are a command line's; where it was measured does not count.
+// An experiment has the words of a command line; the place where it was measured is ignored.
 Experiment experiment_of(const KnownBugRule& bug) {
   Experiment experiment{&bug, {}, {}};
   CLI::App words;
@@ -71,7 +71,7 @@ Experiment experiment_of(const KnownBugRule& bug) {
   return experiment;
 }
 
-// Of the GPU, whatever the version: where else it is seen or gone is what the experiments tell.
+// Those for the GPU, with any version: the experiments show where else a bug occurs or is gone.
 std::vector<Experiment> experiments_for(const gpu::Target& target, const std::vector<std::string>& ids) {
   std::vector<Experiment> experiments;
   for (const auto* bug : campaign::named_bugs(ids))
@@ -120,7 +120,7 @@ campaign::BugWords words_of(const BugsOptions& options) {
   return words;
 }
 
-// Compute capabilities on which a bug may show: those of the targets, else of every GPU that attnprobe knows.
+// Compute capabilities on which a bug may show: those of the targets, else of every known GPU.
 std::set<int> capabilities_of(const campaign::BugWords& words) {
   std::set<int> found;
   for (const auto& target : words.targets) found.insert(target.sm);
@@ -129,7 +129,7 @@ std::set<int> capabilities_of(const campaign::BugWords& words) {
   return found;
 }
 
-// Frameworks that get the bug's experiment to cuDNN, where it shows the bug.
+// Frameworks that pass the bug's experiment to cuDNN where it shows the bug.
 std::vector<campaign::Reach> reach_of(const KnownBugRule& bug, const campaign::BugWords& words,
                                       const std::vector<rules::ChosenGate>& gates) {
   const auto spec = experiment_of(bug).question.config.spec;

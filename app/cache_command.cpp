@@ -1,4 +1,4 @@
-// attnprobe cache: what is kept of a matrix's answers.
+// attnprobe cache: the stored answers of a matrix.
 #include <fmt/format.h>
 
 #include "base/error.hpp"

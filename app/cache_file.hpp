@@ -1,4 +1,4 @@
-// Where the answers that `attnprobe matrix` keeps lie.
+// The place of the answers that `attnprobe matrix` stores.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@ namespace attnprobe::app {
 inline constexpr const char* no_cache_file =
     "neither XDG_CACHE_HOME nor HOME names a folder, or others may have written the cache there; --cache names a file";
 
-/// The file that was named, else the user's own; empty where there is none.
+/// The given file, else the user's own; empty if there is none.
 inline std::filesystem::path cache_file(const std::string& named) {
   return named.empty() ? campaign::default_cache_file() : std::filesystem::path(named);
 }

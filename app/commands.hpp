@@ -1,4 +1,4 @@
-// The subcommands: each adds itself to the command line and, when it is the one that was typed, sets `run`.
+// The subcommands: each adds itself to the command line and sets `run` if it was typed.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -24,7 +24,7 @@ void add_suggest(CLI::App& app, Run& run);
 void add_reduce(CLI::App& app, Run& run);
 void add_tune(CLI::App& app, Run& run);
 void add_bugs(CLI::App& app, Run& run);
-/// `program`: the words behind "--".
+/// `program`: the words after "--".
 void add_trace(CLI::App& app, Run& run, const std::vector<std::string>& program);
 void add_targets(CLI::App& app, Run& run);
 void add_selftest(CLI::App& app, Run& run);
@@ -35,7 +35,7 @@ void add_cudnn(CLI::App& app, Run& run);
 /// For work on attnprobe and cuDNN.
 void add_dev(CLI::App& app, Run& run);
 
-/// Whether `descriptor` (1, 2) is a terminal that wants colour: NO_COLOR and TERM=dumb say no.
+/// Whether `descriptor` (1, 2) is a terminal with colours; NO_COLOR and TERM=dumb disable them.
 bool wants_colour(int descriptor);
 
 }  // namespace attnprobe::app

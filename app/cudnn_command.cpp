@@ -36,7 +36,7 @@ std::string megabytes(int64_t bytes) {
   return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-// The files of a cuDNN, each once though links lead to it.
+// The size of a cuDNN's files, each once even if links lead to it.
 int64_t bytes_beside(const std::filesystem::path& library) {
   std::set<std::filesystem::path> files;
   std::error_code failed;
@@ -124,7 +124,7 @@ int fetch_releases(const CudnnOptions& options) {
     say(fmt::format("fetching {} with {}\n", described(step), downloader.text()));
   });
   for (const auto& release : came) tell(release, folder);
-  // Who asks for another cuDNN beside a framework should know that this is none for the framework.
+  // A user who downloads a cuDNN in a framework's environment should know that the framework does not use it.
   if (const auto python = campaign::inspect_own_python({}); python && !python->loads.empty() && !came.empty())
     say(fmt::format("unchanged: {}; fetched versions are used only with --cudnn\n", printable(python->loads)));
   return all_met;

@@ -53,7 +53,7 @@ std::string other_kinds() {
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
-// The one version of the report that the word means.
+// The version of the report that the word names.
 std::string version_in(const report::CellTable& table, const std::string& word, const std::string& file) {
   if (word.empty()) return "";
   std::vector<std::string> meant;

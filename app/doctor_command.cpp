@@ -45,14 +45,14 @@ std::string verdict_text(const std::vector<campaign::EnvironmentProblem>& proble
   return fmt::format("{}\n-> {}\n", problems.front().what, problems.front().cure);
 }
 
-// A gate that asks for a newer cuDNN keeps calls from it; nothing is broken.
+// A gate that requires a newer cuDNN refuses calls, but nothing is broken.
 int environment_code(const std::vector<campaign::EnvironmentProblem>& problems) {
   const bool broken =
       std::any_of(problems.begin(), problems.end(), [](const auto& p) { return p.id != "gate_wants_newer"; });
   return broken ? environment_lacks : all_met;
 }
 
-// What goes wrong in it, and which cuDNN is loaded.
+// The problems in it, and the cuDNN that is loaded.
 std::vector<campaign::Finding> first_parts(const campaign::PythonEnvironment& environment) {
   std::vector<campaign::Finding> parts;
   if (!environment.loads.empty()) parts.push_back({"by rule", true, environment.loads, ""});

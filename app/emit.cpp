@@ -18,7 +18,7 @@ const answer::Question& only_question(const std::vector<answer::Question>& quest
                           questions.size()));
 }
 
-// Where nobody names one, the first GPU here is as good as the others.
+// Without a named GPU, the first one here is as good as the others.
 gpu::Target only_target(const AskOptions& options, const std::string& otherwise) {
   const auto targets = choose_targets(options, otherwise);
   if (targets.size() == 1 || options.target.empty()) return targets.front();

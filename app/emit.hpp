@@ -1,4 +1,4 @@
-// --emit: a program that asks the same without attnprobe.
+// --emit: a program that asks the same question without attnprobe.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -13,7 +13,7 @@ namespace attnprobe::app {
 void add_emit_option(CLI::App& command, std::string& form);
 
 /// Writes the program to --output, for this machine's GPU, else the one that `otherwise` names. Throws Error(usage)
-/// unless there is one question and one target, and where the form cannot express it.
+/// unless there is one question and one target, and if the form cannot express it.
 int emit_program(const std::string& form, const AskOptions& options, const std::vector<answer::Question>& questions,
                  const std::string& otherwise = "h100");
 

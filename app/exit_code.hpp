@@ -1,4 +1,4 @@
-// What attnprobe's exit status says.
+// attnprobe's exit codes.
 #pragma once
 
 #include <functional>
@@ -13,19 +13,19 @@ enum ExitCode {
   all_met = 0,            ///< every result met its expectation
   not_met = 1,            ///< one did not
   bad_usage = 2,          ///< bad command line or config
-  environment_lacks = 3,  ///< the environment lacks something, or output cannot be written
+  environment_lacks = 3,  ///< environment problem, or output cannot be written
   probe_lost = 4,         ///< a probe crashed or timed out
   wrong_result = 5,       ///< a supported plan computed a wrong result
-  interrupted = 130,      ///< Ctrl-C or SIGTERM: what was finished is reported
+  interrupted = 130,      ///< Ctrl-C or SIGTERM: finished results are reported
 };
 
 int exit_code(ErrorKind kind);
 
-/// Of the gravest of the results.
+/// Of the gravest result.
 int exit_code(const report::Results& results);
-/// The same of a matrix.
+/// The same for a matrix.
 int exit_code(const report::CellTable& table);
-/// Of a matrix in which only these cells fail, and what could not be asked.
+/// For a matrix in which only these cells fail, and for cells that could not be asked.
 int exit_code(const report::CellTable& table, const std::function<bool(const report::Cell& cell)>& fails);
 
 }  // namespace attnprobe::app

@@ -23,9 +23,9 @@ struct ExplainOptions {
   bool verbose = false;
 };
 
-// What is to be explained: a file (or "-"), or a text as it was typed.
+// What to explain: a file (or "-"), or typed text.
 struct Given {
-  std::string file;  // "" where it is a text
+  std::string file;  // "" for a text
   std::string text;
 };
 
@@ -38,7 +38,7 @@ bool has_blank(const std::string& word) {
   return word.find_first_of(" \t\n") != std::string::npos;
 }
 
-// A single word with a folder or an ending of files in it is no text of an exception.
+// A single word with a folder or a file extension is not the text of an exception.
 bool looks_like_path(const std::string& word) {
   if (has_blank(word)) return false;
   for (const char* ending : {".log", ".txt", ".json", ".jsonl", ".gz", ".xz", ".out", ".err"})

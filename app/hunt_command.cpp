@@ -1,4 +1,4 @@
-// attnprobe dev hunt: random configs run with many cuDNNs; what fails unwarned is reduced and fenced.
+// attnprobe dev hunt: runs random configs with many cuDNNs, and reduces and fences unexpected failures.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void read_seeds(const std::string& text, hunt::HuntOptions& options) {
   }
 }
 
-// A line that a killed run left half written is asked again.
+// A half-written line of a killed run is asked again.
 std::vector<hunt::Trial> trials_in(const fs::path& file) {
   std::vector<hunt::Trial> trials;
   std::ifstream input(file);
@@ -53,7 +53,7 @@ std::vector<hunt::Trial> trials_in(const fs::path& file) {
   return trials;
 }
 
-// One that does not load does not keep the others from being hunted.
+// A cuDNN that does not load does not stop the others.
 std::vector<cudnn::LibraryInfo> libraries_of(const HuntCommand& command, const std::vector<gpu::Target>& targets) {
   std::vector<cudnn::LibraryInfo> libraries;
   std::optional<Error> failure;

@@ -13,7 +13,7 @@
 
 namespace attnprobe::app {
 
-// False at the end.
+// Returns false at the end.
 bool LineReader::fill() {
   while (true) {
     std::array<pollfd, 2> ready{{{STDIN_FILENO, POLLIN, 0}, {wake_, POLLIN, 0}}};

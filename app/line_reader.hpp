@@ -1,4 +1,4 @@
-// Standard input line by line, of which none may be longer than allowed.
+// Reads standard input line by line, with a limit on their length.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace attnprobe::app {
 
 class LineReader {
  public:
-  /// `wake`: a descriptor; once it can be read, no further line is waited for.
+  /// `wake`: a descriptor; once it is readable, no further line is awaited.
   LineReader(uint64_t longest, int wake) : longest_(longest), wake_(wake) {}
 
   enum class Read { line, too_long, no_memory, end };
-  /// Without its newline. What is too long, or more than there is memory for, is passed over and not kept. Throws
-  /// Error(environment) where standard input cannot be read.
+  /// The next line without its newline. A line beyond the limit, or the available memory, is skipped. Throws
+  /// Error(environment) if standard input cannot be read.
   Read next(std::string& line);
 
  private:

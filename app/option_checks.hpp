@@ -1,11 +1,11 @@
-// What CLI11's own checks of numbers let through (nan) or say with the 309 digits of the largest double.
+// Checks of numbers that CLI11's own checks miss (nan), or report with the 309 digits of the largest double.
 #pragma once
 
 #include <string>
 
 namespace attnprobe::app {
 
-/// Each gives "" or what is wrong, as CLI11 takes it.
+/// Each returns "" or the problem, as CLI11 expects.
 std::string check_seconds(const std::string& text);
 std::string check_share(const std::string& text);
 std::string check_jobs(const std::string& text);

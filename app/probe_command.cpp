@@ -70,7 +70,7 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
   return work;
 }
 
-// What a call may lack can be given beside it: --dtype. Other fields would be dropped.
+// Only --dtype can complete a call; other fields would be lost.
 std::optional<DataType> dtype_of_call(const std::string& option, const std::vector<attention::Override>& fields) {
   std::optional<DataType> dtype;
   for (const auto& [field, value, given_as] : fields) {
@@ -153,7 +153,7 @@ int probe(ProbeOptions options) {
   for (const auto& file : options.configs.files) options.ask.inputs.push_back({"--config " + file, file});
   if (!options.transformer_engine.empty())
     options.ask.inputs.push_back({"--te " + options.transformer_engine, options.transformer_engine});
-  // What is no JSON is a file, and what is no file the reader refuses.
+  // A word that is not JSON is a file; if there is none, the reader refuses it.
   for (const auto& [option, word] : {std::pair("--torch", options.torch), std::pair("--jax", options.jax)})
     if (!word.empty() && !trim(word).starts_with('{') && !trim(word).starts_with('['))
       options.ask.inputs.push_back({fmt::format("{} {}", option, word), word});

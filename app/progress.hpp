@@ -1,4 +1,4 @@
-// How far long work is: redrawn in place on a terminal, a line every ten seconds elsewhere.
+// The progress of long work: redrawn in place on a terminal, a line every ten seconds elsewhere.
 #pragma once
 
 #include <chrono>
@@ -11,12 +11,12 @@ namespace attnprobe::app {
 
 class Progress {
  public:
-  /// 0: nobody knows how much there is to do.
+  /// 0: the total is unknown.
   explicit Progress(size_t total);
 
-  /// May be called from several threads.
+  /// Thread-safe.
   void add(const answer::Answer& result);
-  /// Takes the bar away; where plans ran, says what they took of compiling and of the GPU.
+  /// Removes the bar. If plans ran, prints the time for compiling and on the GPU.
   void end() const;
 
  private:

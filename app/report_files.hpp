@@ -1,4 +1,4 @@
-// The report files of a command that asks: opened before the work, rewritten while it goes on, whole at its end.
+// The report files of a command: opened before the work, rewritten during it, complete at its end.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,16 @@ const report::Format& format_called(const std::string& name, const char* option)
 
 class ReportFiles {
  public:
-  /// Of --report, --output and --errata. Throws Error(usage) for a format that is none and a file that cannot be written.
+  /// For --report, --output and --errata. Throws Error(usage) for an unknown format and a file that cannot be written.
   explicit ReportFiles(const AskOptions& options);
 
-  /// How many results there will be.
+  /// Sets the number of results.
   void expect(size_t total) { results_.resize(total); }
-  /// Rewrites the files that can be rewritten, at most once a second and in a tenth of the time. One that fails is told once and tried again at the
-  /// end: what was found so far is worth more than the file.
+  /// Rewrites the files that can be rewritten, at most once a second and in a tenth of the time. A failure is reported
+  /// once and tried again at the end: the findings are worth more than the file.
   void add(const answer::Answer& result, size_t index);
-  /// Each file once more, those that cannot be taken back last, after `before_streams`. What the first that failed threw,
-  /// when all were tried.
+  /// Writes each file once more; those that cannot be taken back come last, after `before_streams`. Returns the first
+  /// exception, after all were tried.
   std::exception_ptr finish(const report::Document& document, const std::function<void()>& before_streams);
 
  private:

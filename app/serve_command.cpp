@@ -28,11 +28,11 @@ namespace {
 
 using service::Rpc;
 
-// A line that was read, and the answers to its requests, which are printed together.
+// A line of input, and the answers to its requests, which are printed together.
 struct Line {
   Rpc::Message message;
   std::vector<std::string> answers;
-  size_t bytes = 0;  // of a request, about
+  size_t bytes = 0;  // of a request, approximately
   size_t left = 0;
   bool is_lost = false;
 };
@@ -42,7 +42,7 @@ struct Job {
   size_t index = 0;  // of the request in the line
 };
 
-// Requests are answered by threads of their own, so that the next lines are read meanwhile: one of them may be `cancel`.
+// Requests are answered by separate threads, so that the next lines are read meanwhile: one of them may be `cancel`.
 class Server {
  public:
   Server() {
@@ -92,7 +92,7 @@ class Server {
     }
   }
 
-  // Once everything is answered. Throws what kept answers from being written.
+  // Waits until everything is answered. Throws the error of writing answers.
   void finish() {
     end_threads();
     if (failure_) std::rethrow_exception(failure_);
@@ -114,7 +114,7 @@ class Server {
     try {
       threads_.emplace_back([this] { answer_all(); });
       ++idle_;
-    } catch (const std::exception&) {  // This machine lets it start no more: fewer do it all, or this one.
+    } catch (const std::exception&) {  // the system allows no more threads: fewer do it all, or only this one
       if (threads_.empty()) answer_next(lock);
     }
   }

@@ -36,7 +36,7 @@ bool is_helped(const Suggested& suggested) {
   return suggested.result.usable == Usable::yes || !suggested.result.ways_out.empty();
 }
 
-// What -o gets: of each result the config of its first way out, or its own where that is a yes.
+// The output of -o: for each result the config of its first way out, or its own if that is a yes.
 std::string configs_text(const std::vector<Suggested>& all) {
   Json configs = Json::array();
   for (const auto& [result, gpus] : all) {

@@ -25,7 +25,7 @@ struct TraceCommand {
   bool follow = false, reads_stderr = false;
 };
 
-// What a shell says of a program that it cannot start.
+// The exit code of a shell for a program that it cannot start.
 int not_started(const std::string& program, int error) {
   constexpr int not_found = 127, not_executable = 126;
   spdlog::error("trace: \"{}\" cannot be started: {}{}", cut(program), std::strerror(error),
@@ -33,7 +33,7 @@ int not_started(const std::string& program, int error) {
   return error == ENOENT ? not_found : not_executable;
 }
 
-// The report is for people or a program; standard output is the traced program's, so both go to standard error.
+// Standard output belongs to the traced program, so the report goes to standard error.
 void write_report(const std::optional<OutputFile>& file, const std::string& format, const trace::Trace& trace,
                   const trace::TraceOptions& options) {
   report::TextStyle style;
@@ -88,7 +88,7 @@ int run_traced(const TraceCommand& command) {
   options.pass_on_stderr = [](std::string_view text) { write_all(STDERR_FILENO, text, "standard error"); };
   const trace::Trace trace = run_trace(options);
   if (trace.start_error != 0) return not_started(command.program.front(), trace.start_error);
-  // From here on the program's end is what counts, whatever becomes of the report.
+  // From here on the program's end decides, whatever happens to the report.
   try {
     if (configs) write_configs(*configs, command.configs, trace);
   } catch (const std::exception& e) {

@@ -1,4 +1,4 @@
-// What a run of plans has found so far, kept beside its report until that is whole: --resume goes on with it.
+// Findings of a run of plans, kept next to its report until that is complete: --resume continues with them.
 #pragma once
 
 #include <filesystem>
@@ -11,15 +11,15 @@ namespace attnprobe::app {
 
 class Unfinished {
  public:
-  /// Of the report `output`, in output + ".unfinished". Without `resume` what an earlier run left there is thrown away.
-  /// Throws Error(usage) where the file is there and is something else.
+  /// For the report `output`, in output + ".unfinished". Without `resume`, an earlier run's findings are deleted.
+  /// Throws Error(usage) if the file exists and is something else.
   Unfinished(const std::string& output, bool resume);
   ~Unfinished() = default;
   Unfinished(const Unfinished&) = delete;
   Unfinished& operator=(const Unfinished&) = delete;
 
   campaign::WalkCache* findings() { return cache_.get(); }
-  /// The report is whole: nothing is left to go on with.
+  /// The report is complete: nothing is left to resume.
   void remove();
 
  private:

@@ -32,7 +32,7 @@ std::string_view answer_word(const Answer& result) {
 std::string short_reason(const Answer& result) {
   if (!result.root_cause) return "";
   const std::string& reason = result.root_cause->reason;
-  // Behind cuDNN's words stands the condition in its source; other words are whole sentences.
+  // cuDNN's reason is followed by the condition in its source; other reasons are whole sentences.
   const std::string words = result.root_cause->status.empty() ? reason : reason.substr(0, reason.find(" at: "));
   return words.empty() ? result.root_cause->explanation : words;
 }

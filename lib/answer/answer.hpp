@@ -17,34 +17,34 @@
 
 namespace attnprobe::answer {
 
-/// How the worker was lost: for Verdict::crashed and Verdict::timeout, and where the environment took it down.
+/// How the worker was lost: for Verdict::crashed and Verdict::timeout, and if the environment killed it.
 struct Crash {
   std::string how;  ///< "signal 11 (SIGSEGV, Segmentation fault)"
   probe::Stage stage;
-  std::string output;  ///< the last of the worker's stderr
+  std::string output;  ///< the end of the worker's stderr
 };
 
-/// From which cuDNN on a config works on a target.
+/// The first cuDNN with which a config works on a target.
 struct FirstVersion {
   CudnnVersion version;
   bool asked =
-      false;  ///< this cuDNN takes it, and the next older one of this machine refuses it; else the version rules say so
-  CudnnVersion refused_by;  ///< where it was asked: that next older one
+      false;  ///< this cuDNN supports it, and the next older one of this machine refuses it; else by the version rules
+  CudnnVersion refused_by;  ///< that next older one, if it was asked
   CudnnVersion
-      asked_back_to;  ///< by rule: the oldest of this machine, which takes it too; not known where none was asked
+      asked_back_to;  ///< by rule: the machine's oldest version, which supports it too; unknown if none was asked
 };
 
 /// "from cuDNN 9.10.2 (9.8.0 refuses)", "from cuDNN 9.0.0 by rule, asked back to 9.8.0"
 std::string text_of(const FirstVersion& from);
 
-/// What changed a no or a but into a yes: asked of the same cuDNN for the same GPU (suggest/ways_out.hpp).
+/// Changes that turned a no or a but into a yes, confirmed by the same cuDNN for the same GPU (suggest/ways_out.hpp).
 struct WayOut {
-  std::vector<std::string> changes;  ///< one, or two made together
-  std::vector<std::string> kinds;    ///< a word for each: "head_dim", "layout"
-  attention::AttentionSpec spec;     ///< the config with them
+  std::vector<std::string> changes;  ///< one, or two combined
+  std::vector<std::string> kinds;    ///< one word each: "head_dim", "layout"
+  attention::AttentionSpec spec;     ///< the changed config
   int64_t engine = -1;               ///< of the first choice
   bool compiled = false;             ///< whether its plan was built, too
-  double work = 1, memory = 1;       ///< times the operations, and the elements of Q, K, V and O, of what was asked
+  double work = 1, memory = 1;       ///< relative to the original: operations, and elements of Q, K, V and O
   std::string reproduce;
 };
 
@@ -60,43 +60,43 @@ struct Answer : Question {
   Verdict verdict = Verdict::error;
   bool by_rule = false;                 ///< cuDNN was not asked: campaign/by_rule.hpp
   bool environment_broken = false;      ///< verdict error because the machine lacks something, not because of cuDNN
-  std::optional<RootCause> root_cause;  ///< for every verdict but supported
+  std::optional<RootCause> root_cause;  ///< for every verdict except supported
   std::optional<Crash> crash;
-  /// What a person wants to know; none where the machine, or an error, left the question open.
+  /// The answer for the user; none if the machine, or an error, left the question open.
   std::optional<Usable> usable;
-  std::vector<Obstacle> but;  ///< what stands in the way, for Usable::but
-  /// Version rules, beside cuDNN's answer: what it lacks that the config needs; known bugs that concern the config, whatever cuDNN said; what
-  /// cudnn-frontend says before it asks cuDNN (none for patterns that it has not).
+  std::vector<Obstacle> but;  ///< the obstacles, for Usable::but
+  /// Version rules, in addition to cuDNN's answer. They are requirements that it lacks, known bugs that affect the
+  /// config, and cudnn-frontend's answer before it asks cuDNN (none for patterns that it lacks). Bugs and
+  /// cudnn-frontend's answer do not depend on cuDNN's.
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> warnings;
   std::optional<rules::FrontendAnswer> frontend;
-  std::vector<rules::GateAnswer> frameworks;  ///< of those that were asked for, whatever cuDNN said
-  /// None where it is not known, and where no cuDNN takes it. The version rules' , unless others were asked
+  std::vector<rules::GateAnswer> frameworks;  ///< those that were requested, whatever cuDNN answered
+  /// None if unknown, and if no cuDNN supports it. By the version rules, unless other versions were asked
   /// (other_versions.hpp).
   std::optional<FirstVersion> from;
-  std::vector<WayOut> ways_out;  ///< the cheapest first; of what nobody looked for, none
+  std::vector<WayOut> ways_out;  ///< cheapest first; empty if none were searched
   size_t ways_out_unasked = 0;   ///< changes that were not tried, since there are too many
   Severity severity = Severity::environment;
-  std::string reproduce;  ///< the command that gives this result again
+  std::string reproduce;  ///< the command that repeats this result
 };
 
-/// One word for it: "yes", "but", "no"; where the question is open, "environment" or "error".
+/// "yes", "but", "no"; for an open question "environment" or "error".
 std::string_view answer_word(const Answer& result);
 
-/// The root cause in few words: cuDNN's own without the condition of its source behind them, or the explanation. "" where
-/// there is none.
+/// A short root cause: cuDNN's reason without the condition of its source, or the explanation. "" if there is none.
 std::string short_reason(const Answer& result);
 
-/// What of an answer says how grave it is.
+/// The parts of an answer that decide its severity.
 struct Outcome {
   Verdict verdict = Verdict::error;
   bool environment_broken = false;
-  bool lacks_memory = false;                           ///< of the GPU: the environment, but of this one config
-  bool has_wrong_plan = false, has_lost_plan = false;  ///< which may be so of a supported one: another plan works
+  bool lacks_memory = false;                           ///< of the GPU: an environment problem of only this config
+  bool has_wrong_plan = false, has_lost_plan = false;  ///< possible for a supported config: another plan works
   bool met = false;                                    ///< the expectation
 };
 Severity severity_of(const Outcome& outcome);
-/// Whether its plan took its process or its CUDA context down.
+/// Whether its plan crashed its process or its CUDA context.
 bool is_lost_over(const probe::EngineConfigFindings& config);
 
 attention::ExpectedVerdict expected(const Answer& result);

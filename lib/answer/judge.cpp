@@ -42,7 +42,7 @@ Verdict verdict_of_failure(const probe::Failure& failure) {
   }
 }
 
-// A mode that failed with anything but "not supported" leaves the question open.
+// A mode that failed with anything except "not supported" leaves the question open.
 bool a_mode_broke(const probe::WalkFindings& findings) {
   for (const auto& mode : findings.modes) {
     const StatusFamily family = log::family_of(mode.status);
@@ -51,8 +51,8 @@ bool a_mode_broke(const probe::WalkFindings& findings) {
   return false;
 }
 
-// The first engine config that passes cuDNN's check and was lost or failed when it ran; one that the GPU is too small
-// for only where there is no other.
+// The first engine config that passes cuDNN's check and was lost or failed when it ran. One that needs more memory than
+// the GPU has counts only if there is no other.
 const probe::EngineConfigFindings* decisive_config(const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* too_large = nullptr;
   for (const auto& config : findings.engine_configs) {
@@ -63,7 +63,7 @@ const probe::EngineConfigFindings* decisive_config(const probe::WalkFindings& fi
   return too_large;
 }
 
-// How its run ended; a plan that was lost never began one.
+// How its run ended; a lost plan never began one.
 RunStatus end_of(const probe::EngineConfigFindings& config) {
   if (config.run) return config.run->status;
   return outcome_of(*config.plan) == PlanOutcome::timeout ? RunStatus::timeout : RunStatus::crashed;
@@ -81,7 +81,7 @@ Category category_of(RunStatus status) {
   return parse_enum<Category>(name_of(status)).value_or(Category::unknown);
 }
 
-// None of the plans runs right: what became of one says it.
+// No plan runs right: the outcome of one decides.
 bool judge_runs(Answer& result) {
   const probe::EngineConfigFindings* config = decisive_config(result.findings);
   if (config == nullptr) return false;
@@ -105,7 +105,7 @@ bool judge_runs(Answer& result) {
   return true;
 }
 
-// cuDNN takes the graph, and nothing of what it offers keeps to the asker's constraints.
+// cuDNN supports the graph, but nothing that it offers keeps to the user's constraints.
 bool judge_constraints(Answer& result, bool deterministic) {
   const auto& configs = result.findings.engine_configs;
   if (std::any_of(configs.begin(), configs.end(),
@@ -176,7 +176,7 @@ std::string words_on_kill(const Lost& lost) {
       lost.crash.how, lost.crash.stage.text, who);
 }
 
-// Before cuDNN was asked anything: no word on the graph.
+// Nothing is known about the graph, because cuDNN was not asked anything.
 std::string words_on_start(const Lost& lost) {
   if (lost.timed_out)
     return "The time limit ended while the worker process loaded cuDNN and opened the GPU, before it was asked about any graph. "
@@ -209,7 +209,7 @@ void judge_lost(Answer& result, const Lost& lost) {
 
 namespace {
 
-// The rule to act on: what no cuDNN has, then what the GPU lacks, then what the newest cuDNN is wanted for.
+// The rule to act on: first what no cuDNN has, then what the GPU lacks, then the one that needs the newest cuDNN.
 struct Decisive {
   const rules::Requirement* requirement = nullptr;
   bool never = false, of_gpu = false;
@@ -231,7 +231,7 @@ Decisive decisive(const Answer& result) {
   return found;
 }
 
-// `varying`: why it is not deterministic, as was demanded; else "".
+// `varying`: why it is not deterministic, as requested; else "".
 RootCause cause_of(const Answer& result, const std::string& varying) {
   RootCause cause;
   cause.explanation =

@@ -1,4 +1,4 @@
-// What is put to cuDNN: a config, whose graph depends on cuDNN and GPU, or a graph that another program made.
+// A question to cuDNN: a config, whose graph depends on cuDNN and GPU, or a graph from another program.
 #pragma once
 
 #include <optional>
@@ -12,30 +12,31 @@
 
 namespace attnprobe::answer {
 
-/// A graph that is asked about as it is.
+/// A graph that is asked about unchanged.
 struct GivenGraph {
   graph::OpGraph graph;
   std::string description;         ///< "sdpa_composite fprop, b4 …", or the list of its operations
-  bool is_recognised = false;      ///< the question's config builds this very graph; else it only names it
-  std::vector<std::string> notes;  ///< what was assumed or inferred, what is missing
-  std::string command;             ///< "attnprobe replay x.log --graph 1": asks for it, on no target yet
+  bool is_recognised = false;      ///< the question's config builds exactly this graph; else it only names it
+  std::vector<std::string> notes;  ///< assumed, inferred and missing facts
+  std::string command;             ///< "attnprobe replay x.log --graph 1": asks about it, without a target
 };
 
 struct Question {
   attention::AttentionConfig config;
   std::optional<GivenGraph> given;
-  /// What a framework's own call says beyond the config: values by keys of its gate (rules/framework_gates.hpp).
+  /// Facts of a framework's call that the config does not have: values by keys of its gate (rules/framework_gates.hpp).
   Json call = Json::object();
-  /// "attnprobe --torch …": asks for it, where it came from such a call; on no target yet. Else "": the config's options do.
+  /// "attnprobe --torch …": repeats a question that came from such a call, without a target. Else "": the config's
+  /// options do.
   std::string command = {};
 
-  /// Whether the config says what is asked, beyond its name and expectation.
+  /// Whether the config defines the question, not only its name and expectation.
   bool has_spec() const { return !given || given->is_recognised; }
 };
 
-/// The config as the cudnn-frontend of these frameworks' releases builds it (rules::frontend_of), where it names none itself.
+/// Sets the cudnn-frontend of these frameworks' releases (rules::frontend_of), if the config names none.
 void adopt_frontend(attention::AttentionSpec& spec, const std::vector<rules::ChosenGate>& frameworks);
-/// The same of all that are asked by a config. A program's own graph stays as it is.
+/// The same for all questions with a config. A program's own graph is unchanged.
 void adopt_frontend(std::vector<Question>& questions, const std::vector<rules::ChosenGate>& frameworks);
 
 }  // namespace attnprobe::answer

@@ -18,12 +18,12 @@ namespace {
 using probe::EngineConfigFindings;
 using probe::Reason;
 
-// The plan's failure where the check passed, else the check's.
+// The plan's failure if the check passed, else the check's.
 const std::vector<Reason>& reasons_of(const EngineConfigFindings& config) {
   return config.check.supported && config.plan ? config.plan->reasons : config.reasons;
 }
 
-// Where cuDNN logged no reason, the status alone has to do.
+// Without a logged reason, the status decides.
 Reason cause_of(const EngineConfigFindings& config) {
   if (const Reason* decisive = decisive_reason(reasons_of(config))) return *decisive;
   return {config.check.supported && config.plan ? config.plan->status : config.check.status, ""};
@@ -36,7 +36,7 @@ Category category_of(const Reason& reason) {
 
 int progress_of(const Reason& reason) {
   if (const KnownReason* known = find_reason(reason)) return known->progress;
-  // An unknown text of a specific status is likely a detail of a graph that was recognised.
+  // An unknown text with a specific status is probably a detail of a recognised graph.
   const Category category = category_of_status(reason.status);
   if (category == Category::arch_mismatch) return 1;
   if (category == Category::graph_pattern) return 10;
@@ -102,9 +102,9 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
   return cause;
 }
 
-// The rejected engine config whose reason is the most decisive, of those whose reason is accepted; nullptr where there is none. What
-// a heuristic proposed comes before what was swept, mode A's before other modes': its candidates are the ones that
-// cuDNN meant for this graph. Among them the one that had come furthest counts, then the better rank.
+// The rejected engine config with the most decisive accepted reason; nullptr if there is none. Proposals of heuristics
+// come before swept ones, and mode A's before other modes': cuDNN meant them for this graph. Among them the one that
+// got furthest counts, then the better rank.
 template <class Accept>
 const EngineConfigFindings* most_decisive(const probe::WalkFindings& findings, Accept&& accept) {
   const EngineConfigFindings* best = nullptr;
@@ -130,8 +130,8 @@ RootCause from_config(const EngineConfigFindings& config) {
   return cause;
 }
 
-// 90 of "only Hopper is supported for this engine at: !(900 <= deviceVer && …)": the least compute capability that the
-// engine wants; 0 where the reason names none.
+// 90 for "only Hopper is supported for this engine at: !(900 <= deviceVer && …)". It is the least compute capability
+// that the engine needs; 0 if the reason names none.
 int wanted_sm(const Reason& reason) {
   constexpr std::string_view bound = " <= deviceVer";
   const size_t end = reason.reason.find(bound);
@@ -168,8 +168,8 @@ RootCause root_cause(const probe::WalkFindings& findings, const attention::Atten
 }
 
 bool speaks_of_environment(const probe::WalkFindings& findings) {
-  // Only the line that tells: cuDNN 9.8 to 9.10 gives lines about fp8, and those around them, the
-  // status INCOMPATIBLE_CUDART.
+  // Only the decisive line counts: cuDNN 9.8 to 9.10 gives lines about fp8, and those around them, the status
+  // INCOMPATIBLE_CUDART.
   auto of_environment = [](const std::vector<Reason>& traceback) {
     const Reason* decisive = decisive_reason(traceback);
     return decisive != nullptr && category_of(*decisive) == Category::environment;

@@ -1,4 +1,4 @@
-// What is said of one config on one target with one cuDNN.
+// The verdict and the answer for one config on one target with one cuDNN.
 #pragma once
 
 #include <string>
@@ -8,38 +8,38 @@
 
 namespace attnprobe::answer {
 
-/// cuDNN's.
+/// cuDNN's verdict.
 enum class Verdict { supported, unsupported, invalid_graph, error, crashed, timeout, wrong_result };
 ATTNPROBE_ENUM(Verdict, supported, unsupported, invalid_graph, error, crashed, timeout, wrong_result)
 
-/// The asker's.
+/// The answer for the user.
 enum class Usable {
-  yes,  ///< the engine config that a program would get passes every stage that was asked for
-  but,  ///< cuDNN takes it, and something stands in the way
+  yes,  ///< the engine config that a program would get passes every requested stage
+  but,  ///< cuDNN supports it, but there is an obstacle
   no,
 };
 ATTNPROBE_ENUM(Usable, yes, but, no)
 
-/// What stands in the way.
+/// The kind of obstacle.
 enum class ObstacleKind {
-  framework,           ///< its gate refuses, or it takes cuDNN only where that is named: PyTorch, JAX, …
+  framework,           ///< a framework's gate refuses, or it uses cuDNN only by name: PyTorch, JAX, …
   frontend,            ///< cudnn-frontend refuses
-  known_bug,           ///< it may fail, or be wrong
-  requirement,         ///< a rule of versions or GPUs says no, though cuDNN says yes
-  outside_heuristics,  ///< only an engine that no heuristic proposes takes it; its plan compiled
-  first_choice_fails,  ///< what would be taken fails to compile or to run; another one works
+  known_bug,           ///< it may fail, or give wrong results
+  requirement,         ///< a rule of versions or GPUs refuses, although cuDNN accepts
+  outside_heuristics,  ///< only an engine that no heuristic proposes supports it; its plan compiled
+  first_choice_fails,  ///< the first choice fails to compile or to run; another one works
 };
 ATTNPROBE_ENUM(ObstacleKind, framework, frontend, known_bug, requirement, outside_heuristics, first_choice_fails)
 
-/// How grave an answer is, from the least to the gravest: a broken environment says nothing of the rest, a wrong result is
-/// worse than a lost one, both are worse than an answer that differs from the expected one. Memory that one config lacks
-/// does not cover what became of others.
+/// How grave an answer is, least first. A broken environment says nothing about other answers. A wrong result is worse
+/// than a lost one, and both are worse than an unexpected answer. A config that lacks memory does not hide the outcome
+/// of others.
 enum class Severity { as_expected, not_as_expected, lacks_memory, lost, wrong_result, environment };
 
 struct Obstacle {
   ObstacleKind kind = ObstacleKind::framework;
   std::string text;    ///< without a full stop: it follows "but"
-  std::string source;  ///< who says so, or what was seen
+  std::string source;  ///< the evidence
 };
 ATTNPROBE_JSON(Obstacle, kind, text, source)
 }  // namespace attnprobe::answer

@@ -1,4 +1,4 @@
-// From the verdict, the rules and the engine configs: what a person wants to know, and how grave it is.
+// Derives the user's answer and its severity from the verdict, the rules and the engine configs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace attnprobe::answer {
 
 namespace {
 
-// A cuDNN from before a GPU takes the new compute capability for one of its family, passes the support check and has no kernel
-// that compiles for it: no bug of a kernel, but too old a cuDNN.
+// A cuDNN that is older than a GPU treats the new compute capability as one of its family. It passes the support check
+// but compiles no kernel. The cause is the old cuDNN, not a bug of a kernel.
 void tell_new_gpu_from_bug(Answer& result) {
   if (!result.root_cause || result.root_cause->category != Category::compilation) return;
   for (const rules::Requirement& requirement : result.requirements) {
@@ -37,7 +37,7 @@ void add_version_rules(Answer& result) {
   result.warnings = rules::known_bugs(spec, result.cudnn_version, result.target.sm);
   result.frontend = rules::frontend_answer(spec, result.cudnn_version, result.target.sm);
   const auto from = rules::first_version(spec, result.cudnn_version, result.target.sm);
-  // Where cuDNN refuses what the rules allow, they do not know the reason, nor when it went.
+  // If cuDNN refuses what the rules allow, they know neither the reason nor the version that fixes it.
   const bool is_contradicted = result.verdict != Verdict::supported && from && *from <= result.cudnn_version;
   if (from && !is_contradicted && !result.environment_broken) result.from = FirstVersion{*from, false, {}, {}};
 }
@@ -56,7 +56,7 @@ void add_frameworks(Answer& result, const std::vector<rules::ChosenGate>& gates)
                                                 result.target.sm, result.call);
     rules::GateAnswer& answer =
         result.frameworks.emplace_back(rules::answer_of_gate(chosen, call, result.cudnn_version));
-    // Where cudnn-frontend has the pattern.
+    // If cudnn-frontend has the pattern.
     if (result.frontend)
       note_frontend(answer, chosen, FrontendVersion::parse(result.frontend->version).value().release());
   }
@@ -73,7 +73,7 @@ std::string source_text(const rules::Source& source) {
   return source.url.empty() ? source.text : fmt::format("{}: {}", source.text, source.url);
 }
 
-// What became of a plan that a program would have taken; "" where it works or nobody asked.
+// The failure of a plan that a program would use; "" if it works or was not asked.
 std::string failure_of(const probe::EngineConfigFindings& config) {
   if (config.plan && !probe::is_built(config) && !probe::is_left_open(config))
     return is_lost(*config.plan) ? "takes its process down when it is built" : "does not compile";
@@ -91,7 +91,7 @@ std::string failure_of(const probe::EngineConfigFindings& config) {
   }
 }
 
-// What the engine configs themselves say against it.
+// Obstacles from the engine configs themselves.
 void add_engine_obstacles(Answer& result) {
   const auto& configs = result.findings.engine_configs;
   const auto* taken = probe::first_working(result.findings);
@@ -117,7 +117,7 @@ void add_engine_obstacles(Answer& result) {
 
 namespace {
 
-// What the plan of the first choice has shown not to be so here, and what concerns plans that nobody asked for.
+// Drops bugs that the first choice's plan has disproved here, and those about plans that were not requested.
 void drop_disproved(Answer& result) {
   const auto& configs = result.findings.engine_configs;
   const auto first = std::find_if(configs.begin(), configs.end(),

@@ -16,7 +16,7 @@
 namespace attnprobe::campaign {
 namespace {
 
-// What is the same for all cells of a row.
+// The properties that all cells of a row share.
 std::string key_of(const AuditRow& row) {
   return fmt::format("{}|{}|{}|{}", row.framework, static_cast<int>(row.kind), row.rule,
                      row.rule.empty() ? row.what : "");
@@ -30,7 +30,7 @@ const rules::GateRule* rule_of(const std::string& framework, const std::string& 
   return nullptr;
 }
 
-// Who stands in the way behind the gate, of what the answer weighs.
+// The obstacle after the gate, from the answer.
 const Obstacle* obstacle(const Answer& result, ObstacleKind kind) {
   for (const auto& found : result.but)
     if (found.kind == kind) return &found;
@@ -60,7 +60,7 @@ void Audit::add(const Answer& result, size_t index) {
     row.framework = answer.framework;
     row.title = answer.title;
     if (answer.takes == rules::Takes::refused) {
-      // Where two rules refuse, neither is the one that costs something.
+      // If two rules refuse, neither is the only cause.
       if (answer.refusals.size() != 1) continue;
       const auto& refusal = answer.refusals.front();
       row.kind = AuditKind::refuses_what_works;
@@ -103,7 +103,7 @@ void Audit::add_row(const AuditRow& row, const Answer& result, size_t index) {
   ++found.cells;
   add_once(found.targets, result.target.id);
   add_once(found.cudnns, result.cudnn_version.text());
-  // Of cells of the same size the one that was asked first, whichever worker was done first.
+  // Among cells of the same size the first one asked, whichever worker finished first.
   const std::pair size{attention::attention_flop(result.config.spec), index};
   if (!is_new && size >= found.size) return;
   found.size = size;

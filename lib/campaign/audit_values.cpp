@@ -9,14 +9,14 @@
 namespace attnprobe::campaign {
 namespace {
 
-// A comparison of a key with a number, somewhere in a condition.
+// A comparison of a key with a number in a condition.
 struct NumberCompared {
   std::string key, word;
   double number = 0;
-  bool turned = false;  // it stands in a "not"
+  bool turned = false;  // inside a "not"
 };
 
-// All but those of versions and GPUs, which no number of a call can change.
+// All comparisons except those of versions and GPUs, which no number in a call can change.
 void add_comparisons(const Json& condition, bool turned, std::vector<NumberCompared>& found) {
   for (const auto& [key, value] : condition.items()) {
     if (value.is_array()) {
@@ -47,7 +47,7 @@ bool refuses(const NumberCompared& one, double value) {
   return one.word == "below" ? value < one.number : value <= one.number;
 }
 
-// Whether cuDNN refuses it for a number, and not for a feature that is not there for any.
+// Whether cuDNN refuses because of a number, not because of a missing feature.
 bool is_too_large_or_small(const Answer& result) {
   using answer::Category;
   if (!result.root_cause) return false;
@@ -56,7 +56,7 @@ bool is_too_large_or_small(const Answer& result) {
          category == Category::shape || category == Category::shared_memory;
 }
 
-// The limit nearest to a value that it refuses; none where the rule has limits of both kinds, or exceptions by size.
+// The limit nearest to a value that it refuses; none if the rule has limits of both kinds, or exceptions by size.
 const NumberCompared* limit_before(const std::vector<NumberCompared>& compared, const std::string& key,
                                    double refused) {
   const NumberCompared* nearest = nullptr;
@@ -78,7 +78,7 @@ std::string refused_by(const NumberCompared& one) {
   return fmt::format("{} {}", one.word, one.number);
 }
 
-// GPUs with the same limit for a key are one proposal.
+// GPUs with the same limit for a key share a proposal.
 void add_target(std::vector<ProposedLimit>& proposals, const ProposedLimit& one) {
   const auto same = std::find_if(proposals.begin(), proposals.end(), [&](const auto& known) {
     return known.keys == one.keys && known.direction == one.direction && known.limit == one.limit &&
@@ -90,7 +90,7 @@ void add_target(std::vector<ProposedLimit>& proposals, const ProposedLimit& one)
     same->targets.push_back(one.targets.front());
 }
 
-// Keys with the same limit on the same GPUs are one proposal.
+// Keys with the same limit on the same GPUs share a proposal.
 std::vector<ProposedLimit> with_keys_joined(const std::vector<ProposedLimit>& proposals) {
   std::vector<ProposedLimit> joined;
   for (const auto& one : proposals) {
@@ -120,7 +120,7 @@ void RuleValues::add(const rules::GateRule& rule, const Answer& result, bool wor
   if (compared.empty()) return;
   const Json problem = rules::describe_problem(result.config.spec, result.cudnn_version, result.target.sm);
   const std::string direction = is_bprop(result.config.spec) ? "backward" : "forward";
-  std::set<std::string> keys;  // those for whose value it is refused
+  std::set<std::string> keys;  // the keys whose value is refused
   for (const auto& one : compared)
     if (problem.contains(one.key) && problem[one.key].is_number() && refuses(one, problem[one.key].get<double>()))
       keys.insert(one.key);

@@ -1,4 +1,4 @@
-// The known bugs as experiments: what became of one, and what that says of its entry.
+// Known bugs as experiments: the outcome of one, and what it means for the bug's entry.
 #pragma once
 
 #include <string>
@@ -11,27 +11,27 @@ namespace attnprobe::campaign {
 using answer::Answer;
 using answer::Verdict;
 
-/// What became of an engine config: of its run, else of its plan, and the words for it; "" for a run that is right. Precondition:
-/// a plan was built or tried.
+/// The outcome of an engine config, from its run or else its plan, with a description; "" for a correct run.
+/// Precondition: a plan was built or tried.
 rules::Seen seen_of(const probe::EngineConfigFindings& config);
 std::string words_of(const probe::EngineConfigFindings& config);
 
-/// What the result of a bug's experiment shows: the worst that became of a plan that the heuristics propose. `driver` and
-/// `date` as in the sighting. Of a simulated GPU nothing runs: a plan that compiles is Seen::not_run there.
+/// The sighting from a bug's experiment: the worst outcome of the plans that the heuristics propose. `driver` and
+/// `date` as in the sighting. On a simulated GPU nothing runs: a plan that compiles is Seen::not_run.
 rules::BugSighting sighting_of(const std::string& bug, const Answer& result, const std::string& driver,
                                const std::string& date);
 
-/// A sighting beside what the entry says.
+/// A sighting compared with the bug's entry.
 enum class Agreement {
-  as_known,      ///< seen where the entry has it, or not seen where it has not
-  not_shown,     ///< the entry has it here and all is right: it is stale, or wants other data
-  also_here,     ///< seen, and the entry does not say so of this cuDNN or GPU
+  as_known,      ///< seen where the entry expects it, or not seen where it does not
+  not_shown,     ///< expected here, but all is right: the entry is stale, or needs other data
+  also_here,     ///< seen, but the entry does not include this cuDNN or GPU
   not_answered,  ///< refused, or not run
 };
 ATTNPROBE_ENUM(Agreement, as_known, not_shown, also_here, not_answered)
 
-/// `known`: the bugs that concern the experiment's config on that cuDNN and GPU. One of another name explains what is
-/// seen, too.
+/// `known`: the bugs that affect the experiment's config on that cuDNN and GPU. Another bug among them explains the
+/// outcome too.
 Agreement agreement_of(const rules::BugSighting& sighting, const std::vector<rules::KnownBug>& known);
 
 }  // namespace attnprobe::campaign

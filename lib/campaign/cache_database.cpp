@@ -7,7 +7,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// "attn" in SQLite's header (PRAGMA application_id): whose database it is.
+// "attn" in SQLite's header (PRAGMA application_id) marks attnprobe's database.
 constexpr int64_t application_id = 0x6174746e;
 constexpr const char* tables =
     "CREATE TABLE answers (name TEXT PRIMARY KEY, findings BLOB) WITHOUT ROWID;"
@@ -17,7 +17,7 @@ std::string message(const fs::path& file, const std::string& why) {
   return fmt::format("the cache {}: {}", file.string(), why);
 }
 
-// What stays so until somebody does something about it.
+// An error that remains until the user acts.
 Error damage(const fs::path& file, const std::string& why) {
   return {ErrorKind::environment, message(file, why) + "; remove it, or ask with --no-cache"};
 }
@@ -63,7 +63,7 @@ int64_t CacheDatabase::number(const char* sql) const {
   return sqlite3_column_int64(statement.get(), 0);
 }
 
-// By its mark; one without a mark, of an older attnprobe, by its tables.
+// By its mark, or, for a file of an older attnprobe without a mark, by its tables.
 bool CacheDatabase::is_of_attnprobe() const {
   const int64_t mark = number("PRAGMA application_id");
   return mark == application_id ||
@@ -78,7 +78,7 @@ CacheDatabase::CacheDatabase(fs::path file, Access access, std::chrono::millisec
   if (writes && file_.has_parent_path()) fs::create_directories(file_.parent_path(), failed);
   if (failed) {
     const std::string why = "its folder cannot be made: " + failed.message();
-    // A path that cannot be is another thing than a disk that is full or read-only.
+    // An impossible path differs from a full or read-only disk.
     if (failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory ||
         failed == std::errc::file_exists)
       throw damage(file_, why);
@@ -95,11 +95,11 @@ CacheDatabase::CacheDatabase(fs::path file, Access access, std::chrono::millisec
       throw damage(file_, "it is a database of another program, and is left as it is; --cache names another file");
     if (!writes) return;
   }
-  // What a power cut may cost is the last answers, never the file.
+  // A power cut may lose the last answers, but never the file.
   execute("PRAGMA journal_mode=WAL");
   execute("PRAGMA synchronous=NORMAL");
   if (number("PRAGMA application_id") == application_id) return;
-  // Two processes may find it empty; the second waits for the first, and finds the tables.
+  // Two processes may find it empty; the second one waits for the first, and finds the tables.
   execute("BEGIN IMMEDIATE");
   if (number("SELECT count(*) FROM sqlite_master") == 0) execute(tables);
   execute(fmt::format("PRAGMA application_id={}; COMMIT", application_id));

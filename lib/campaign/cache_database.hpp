@@ -1,4 +1,4 @@
-// The SQLite file below the cache of answers. Not installed.
+// The SQLite file of the cache of answers. Not installed.
 #pragma once
 
 #include <sqlite3.h>
@@ -14,7 +14,7 @@
 
 namespace attnprobe::campaign {
 
-/// Locked by another process, full, read-only, on a disk that fails: what needs no cache can go on without.
+/// Locked by another process, full, read-only, or on a failing disk: callers can continue without the cache.
 struct CacheOutOfReach : Error {
   explicit CacheOutOfReach(const std::string& message) : Error(ErrorKind::environment, message) {}
 };
@@ -24,8 +24,8 @@ struct CacheOutOfReach : Error {
 class CacheDatabase {
  public:
   enum class Access {
-    write,  ///< makes the file and its folder if they are not there
-    read,   ///< of a file that is there: nothing is written
+    write,  ///< creates the file and its folder if they are missing
+    read,   ///< only an existing file; nothing is written
   };
   /// `patience`: how long a call waits for other processes.
   CacheDatabase(std::filesystem::path file, Access access, std::chrono::milliseconds patience);
@@ -57,7 +57,7 @@ class CacheDatabase {
 
   std::filesystem::path file_;
   std::unique_ptr<sqlite3, CloseDatabase> database_;
-  std::mutex mutex_;  // a connection is one thread's at a time
+  std::mutex mutex_;  // a connection belongs to one thread at a time
 };
 
 }  // namespace attnprobe::campaign

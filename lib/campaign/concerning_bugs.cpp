@@ -15,7 +15,7 @@ using rules::KnownBugRule;
 namespace {
 
 CudnnVersion version_of_word(const std::string& word, const std::string& place) {
-  // A framework names what it pins with four numbers, or as what it needs at least: ">=9.12.0.46".
+  // A framework pins four numbers, or a minimum: ">=9.12.0.46".
   std::string text = word.substr(std::min(word.find_first_of("0123456789"), word.size()));
   const auto parts = split(text, '.');
   if (parts.size() > 3) text = fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
@@ -23,7 +23,7 @@ CudnnVersion version_of_word(const std::string& word, const std::string& place) 
   throw Error(ErrorKind::usage, fmt::format("{} {}: not a version of cuDNN; allowed: 9.19, 9.19.0", place, word));
 }
 
-// The gate of a package: "torch", "transformer-engine-cu12", "flashinfer-python".
+// The gate for a package: "torch", "transformer-engine-cu12", "flashinfer-python".
 std::optional<std::string> gate_of_package(const std::string& package) {
   for (const auto& gate : rules::framework_gates()) {
     const auto is = [&](const std::string& name) {
@@ -69,7 +69,8 @@ std::vector<CudnnVersion> versions_of(const BugWords& words) {
   return versions;
 }
 
-// Types of their own for O, the gradients or the statistics, a given dropout mask, patterns from before SDPA: no framework's call has them.
+// Separate types for O, the gradients or the statistics, a given dropout mask, patterns from before SDPA: no
+// framework's call has them.
 bool is_of_no_framework(const attention::AttentionSpec& spec) {
   const bool is_old = spec.pattern != attention::Pattern::sdpa && spec.pattern != attention::Pattern::sdpa_composite;
   const bool has_own_types =

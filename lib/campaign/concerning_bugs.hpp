@@ -1,4 +1,4 @@
-// Known bugs by whom they concern.
+// Selects known bugs by the software and GPUs that they affect.
 #pragma once
 
 #include <string>
@@ -12,40 +12,41 @@
 
 namespace attnprobe::campaign {
 
-/// The known bugs of these names, all of them where none is named. Throws Error(usage) for a name that is none.
+/// The known bugs with these names, or all if there are none. Throws Error(usage) for an unknown name.
 std::vector<const rules::KnownBugRule*> named_bugs(const std::vector<std::string>& ids);
 
 struct BugWords {
   std::vector<std::string> ids;                                    ///< see named_bugs()
-  std::vector<std::string> cudnns;                                 ///< versions, here or not: "9.19"
-  std::vector<std::string> frameworks;                             ///< whose cuDNN is meant: "torch==2.13"
+  std::vector<std::string> cudnns;                                 ///< versions, installed or not: "9.19"
+  std::vector<std::string> frameworks;                             ///< frameworks that pin a cuDNN: "torch==2.13"
   std::vector<gpu::Target> targets;                                ///< empty: any GPU
-  std::string cudnn_place = "--cudnn", framework_place = "--for";  ///< how messages name them
+  std::string cudnn_place = "--cudnn", framework_place = "--for";  ///< their names in messages
 };
 
-/// The words for `--for` of a file or environment (pinned_packages.hpp): the frameworks whose gates are known, as
-/// "torch==2.9.1", and the cuDNN that it pins, "9.10.2.21"; "" where it pins none.
+/// The words of `--for` for a file or environment (pinned_packages.hpp). They are the frameworks with known gates, as
+/// "torch==2.9.1", and the pinned cuDNN, "9.10.2.21"; "" if none is pinned.
 struct PinnedWords {
   std::vector<std::string> frameworks;
   std::string cudnn;
 };
-/// Throws Error(usage) where it pins neither.
+/// Throws Error(usage) if it pins neither.
 PinnedWords pinned_words(const std::string& path);
 
-/// Those that may show with one of the versions on one of the GPUs. Throws Error(usage) naming the place and the word for what is
-/// no version, and for a framework of which it is not known which cuDNN it brings.
+/// The bugs that may show with one of the versions on one of the GPUs. Throws Error(usage), naming the place and the
+/// word, for an invalid version, and for a framework with an unknown cuDNN.
 std::vector<const rules::KnownBugRule*> bugs_concerning(const BugWords& words);
-/// The versions that the words mean: those of `cudnns`, else those that the frameworks bring. Throws likewise.
+/// The versions that the words name: those of `cudnns`, else those that the frameworks pin. Throws like
+/// bugs_concerning().
 std::vector<CudnnVersion> versions_of(const BugWords& words);
 
-/// Whether a framework gets a bug's experiment to cuDNN.
+/// Whether a framework passes a bug's experiment to cuDNN.
 struct Reach {
   std::string framework;  ///< "PyTorch 2.9.1"
-  bool by_name = false;   ///< only where the program names cuDNN
+  bool by_name = false;   ///< only if the program names cuDNN
 };
 
-/// The frameworks that bring `spec` to that cuDNN on a GPU of that compute capability, by their gates; none where its types, pattern or
-/// dropout mask are those of no framework.
+/// The frameworks that pass `spec` to that cuDNN on a GPU of that compute capability, according to their gates. None if
+/// no framework has its types, pattern or dropout mask.
 std::vector<Reach> reach_of(const attention::AttentionSpec& spec, const std::vector<rules::ChosenGate>& frameworks,
                             CudnnVersion cudnn, int sm);
 

@@ -17,19 +17,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Half a library would have a digest, too, and be taken for another one.
+// A partial read would also give a digest, which would mean another library.
 [[noreturn]] void unreadable(const fs::path& file) {
   throw Error(ErrorKind::environment, fmt::format("{}: cannot be read", file.string()));
 }
 
-// cuDNN's own, in order of their names.
+// cuDNN's own files, by name.
 std::vector<fs::path> files_of(const std::string& cudnn) {
   std::error_code ignored, error;
   std::vector<fs::path> files;
   const fs::path folder = fs::canonical(cudnn, error).parent_path();
   if (error) unreadable(cudnn);
   for (const auto& entry : fs::directory_iterator(folder, error))
-    // The links beside them differ between a wheel and a toolkit.
+    // A wheel and a toolkit differ in their links.
     if (!entry.is_symlink(ignored) && entry.path().filename().string().rfind("libcudnn", 0) == 0 &&
         entry.path().filename().string().find(".so") != std::string::npos)
       files.push_back(entry.path());
@@ -40,7 +40,7 @@ std::vector<fs::path> files_of(const std::string& cudnn) {
 
 }  // namespace
 
-// A library's ELF headers stand at both ends.
+// A library's ELF headers are at both ends.
 std::string look_of(const std::string& file) {
   constexpr std::streamoff sample = 8192;
   std::ifstream in(file, std::ios::binary | std::ios::ate);
@@ -58,7 +58,7 @@ std::string look_of(const std::string& file) {
 }
 
 std::string build_of_library(const std::string& cudnn) {
-  // Links to some of a whole cuDNN's files are a small one.
+  // A folder with links to only some files of a whole cuDNN is a small one.
   std::string text = cudnn::is_jit_only(cudnn::parts_folder(cudnn)) ? "jit only " : "";
   for (const auto& file : files_of(cudnn)) text += look_of(file);
   return digest(text);

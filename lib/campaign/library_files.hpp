@@ -1,16 +1,15 @@
-// What tells one cuDNN on disk from another, without loading it. Each throws Error(environment) naming a file that cannot
-// be read.
+// Identifies a cuDNN on disk without loading it. Each function throws Error(environment) naming a file that cannot be
+// read.
 #pragma once
 
 #include <string>
 
 namespace attnprobe::campaign {
 
-/// The build of the cuDNN at that path, wherever it lies: of every file of it name, size and first and last bytes.
+/// The build of the cuDNN at that path, in any folder: name, size and first and last bytes of each of its files.
 std::string build_of_library(const std::string& cudnn);
 
-/// When its files were last written, and how large they are: another for a library that was patched where it lies, and
-/// for a copy.
+/// The modification times and sizes of its files. They change if a library is patched in place or copied.
 std::string times_of_library(const std::string& cudnn);
 
 /// Name, size, first and last bytes of one file.

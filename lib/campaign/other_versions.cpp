@@ -13,12 +13,12 @@
 namespace attnprobe::campaign {
 namespace {
 
-constexpr size_t most_results = 8;   // beyond that a matrix over versions is the better question
-constexpr size_t most_versions = 4;  // that are asked about one refused result
+constexpr size_t most_results = 8;   // for more, a matrix over versions is the better question
+constexpr size_t most_versions = 4;  // asked about one refused result
 
 using Libraries = std::vector<cudnn::LibraryInfo>;
 
-// Those that answer for simulated GPUs, the asked one, if any was, among them, from old to new.
+// The libraries that can simulate GPUs, including the asked one if any, oldest first.
 Libraries libraries_here(const std::optional<cudnn::LibraryInfo>& asked, const PlanOptions& options,
                          const Session& session) {
   Libraries libraries;
@@ -41,7 +41,7 @@ bool is_asked_about(const Answer& result) {
 
 class Asker {
  public:
-  // `asked`: the version that the results are of; by rule it is none of the libraries'.
+  // `asked`: the version of the results; by rule it is not one of the libraries'.
   Asker(Libraries libraries, CudnnVersion asked, const PlanOptions& options, const Session& session)
       : libraries_(std::move(libraries)), options_(options), session_(session) {
     options_.walk.modes = {"A"};
@@ -57,7 +57,7 @@ class Asker {
       const auto other = ask(refused, at, probe::Plans::first);
       if (!other) return;
       if (other->verdict != Verdict::supported) {
-        // The rules allow it there, so they do not know why it is refused.
+        // The rules allow it there, so they do not know the reason for the refusal.
         if (refused.from && refused.from->version <= libraries_[at].version) refused.from.reset();
         continue;
       }
@@ -65,7 +65,7 @@ class Asker {
       refused.root_cause->advice.push_back(fmt::format("cuDNN {}, which is here: supported on {}{}\n{}",
                                                        libraries_[at].version.text(), refused.target.id, but,
                                                        other->reproduce));
-      // Between the one that refuses and the one that takes it.
+      // Between the version that refuses and the one that supports it.
       if (at >= newer_ && is_here()) refused.from = edge(refused, older_, at);
       return;
     }
@@ -80,7 +80,7 @@ class Asker {
     else if (taken.from && taken.from->version <= libraries_[0].version)
       taken.from->asked_back_to = libraries_[0].version;
     else
-      taken.from.reset();  // older ones than the rules allow take it, and how much older nobody knows
+      taken.from.reset();  // older versions than the rules allow support it, and the first is unknown
   }
 
  private:
@@ -96,7 +96,7 @@ class Asker {
     return order;
   }
 
-  // None where somebody stopped the run.
+  // None if the run was stopped.
   std::optional<Answer> ask(const Answer& about, size_t at, probe::Plans plans) {
     if (session_.is_stopped()) return std::nullopt;
     options_.walk.plans = plans;
@@ -108,14 +108,14 @@ class Asker {
     return results.empty() ? std::nullopt : std::optional(std::move(results.front()));
   }
 
-  // Whether that version takes it, and no rule speaks against it there.
+  // Whether that version supports it, and no rule contradicts.
   std::optional<bool> takes(const Answer& about, size_t at) {
     const auto other = ask(about, at, probe::Plans::none);
     if (!other) return std::nullopt;
     return other->verdict == Verdict::supported && other->requirements.empty();
   }
 
-  // `refusing` refuses it and `taking` takes it.
+  // `refusing` refuses it and `taking` supports it.
   std::optional<FirstVersion> edge(const Answer& about, size_t refusing, size_t taking) {
     while (taking - refusing > 1) {
       const size_t middle = refusing + (taking - refusing) / 2;
@@ -129,7 +129,7 @@ class Asker {
   Libraries libraries_;
   PlanOptions options_;
   const Session& session_;
-  size_t older_ = 0;  // how many are older than the asked version
+  size_t older_ = 0;  // the number that are older than the asked version
   size_t newer_ = 0;  // the first that is newer
 };
 

@@ -1,4 +1,4 @@
-// What the other cuDNN versions of this machine say: which one takes what was refused, and from which one on a config works.
+// Asks the machine's other cuDNN versions: which one supports a refused config, and since which version a config works.
 #pragma once
 
 #include "campaign/plan.hpp"
@@ -6,10 +6,11 @@
 namespace attnprobe::campaign {
 
 /// For each config on a simulated GPU:
-///  - refused: the newest, then the nearest older ones are asked; the root cause's advice gets the first version that takes it, its first
-///    choice compiled, with the command that shows it;
-///  - taken: the oldest is asked, and where it refuses, those between by halving; Answer::from gets what they said.
-/// A version that cannot be loaded is passed over. Only where there are few results, since each version costs the start of a worker.
+///  - refused: asks the newest version, then the nearest older ones. The root cause's advice gets the first version
+///    that
+///    supports it, with its first choice compiled, and the command that shows it.
+///  - supported: asks the oldest version and, if it refuses, halves the range between. Answer::from gets the result.
+/// Skips a version that cannot be loaded. Only for few results, since each version needs its own worker.
 void ask_other_versions(Answers& campaign, const PlanOptions& options, const Session& session);
 
 }  // namespace attnprobe::campaign

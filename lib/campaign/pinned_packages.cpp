@@ -76,7 +76,7 @@ std::vector<PinnedPackage> of_environment(const fs::path& environment) {
   return packages;
 }
 
-// An interpreter is a program; everything else that is a file is text.
+// An interpreter is a program; any other file is text.
 bool is_interpreter(const fs::path& path) {
   return path.filename().string().starts_with("python") &&
          (fs::status(path).permissions() & fs::perms::owner_exec) != fs::perms::none;

@@ -1,4 +1,4 @@
-// The packages that a requirements file, a lock file or an environment pins.
+// The packages pinned by a requirements file, a lock file or an environment.
 #pragma once
 
 #include <string>
@@ -11,9 +11,10 @@ struct PinnedPackage {
   std::string version;  ///< "9.10.2.21"
 };
 
-/// Of a requirements file or the output of `pip freeze` (torch==2.9.1), a lock file of uv, poetry, pdm or pip (TOML blocks of
-/// packages), Pipfile.lock, an environment file or list of conda (pytorch=2.9.1), or a Python environment: its folder or its
-/// interpreter. Packages without one exact version are left out. Throws Error(usage) naming a path that is none of them.
+/// Reads a requirements file or output of `pip freeze` (torch==2.9.1), or a lock file of uv, poetry, pdm or pip (TOML
+/// blocks of packages). Also Pipfile.lock, an environment file or list of conda (pytorch=2.9.1), and a Python
+/// environment: its folder or interpreter. Skips packages without one exact version. Throws Error(usage) naming a path
+/// of any other kind.
 std::vector<PinnedPackage> pinned_packages(const std::string& path);
 
 }  // namespace attnprobe::campaign

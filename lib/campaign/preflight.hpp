@@ -1,4 +1,4 @@
-// What this machine has and what works on it: asked before a walk, and shown by `attnprobe doctor`.
+// The state of this machine and what works on it: checked before a walk, and shown by `attnprobe doctor`.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 
 namespace attnprobe::campaign {
 
-/// The machine's CUDA driver and GPUs, asked in a process of its own.
-/// A driver that takes that process down is reported in `problem`. `program` as for worker::worker_program().
+/// The machine's CUDA driver and GPUs, queried in a separate process. A driver that crashes that process is reported in
+/// `problem`. `program` as for worker::worker_program().
 gpu::DriverInfo inspect_driver(double timeout_seconds, const std::string& program = "");
 
-/// A cuDNN on this machine, loaded in a process of its own.
+/// A cuDNN on this machine, loaded in a separate process.
 struct CudnnOnMachine {
   std::string path, found_by;
-  bool chosen = false;  ///< what a probe would use
-  bool works = false;   ///< loads, and answers for a simulated GPU
+  bool chosen = false;  ///< the one that a probe would use
+  bool works = false;   ///< it loads, and answers for a simulated GPU
   cudnn::LibraryInfo library;
   std::string problem;  ///< why it does not work
 };
@@ -27,8 +27,8 @@ ATTNPROBE_JSON(CudnnOnMachine, path, found_by, chosen, works, library, problem)
 struct Finding {
   std::string what;  ///< "CUDA driver"
   bool ok = false;
-  std::string detail;  ///< what was found, or what is wrong
-  std::string cure;    ///< what to do; "" where nothing is needed
+  std::string detail;  ///< what was found, or the problem
+  std::string cure;    ///< what to do; "" if nothing is needed
 };
 ATTNPROBE_JSON(Finding, what, ok, detail, cure)
 
@@ -36,12 +36,12 @@ struct Diagnosis {
   gpu::DriverInfo driver;
   std::string null_driver;  ///< its file; "" if it is missing
   std::vector<CudnnOnMachine> cudnn;
-  std::vector<Finding> parts;      ///< what is there
+  std::vector<Finding> parts;      ///< what is installed
   std::vector<Finding> abilities;  ///< what works: each was tried
 };
 ATTNPROBE_JSON(Diagnosis, driver, null_driver, cudnn, parts, abilities)
 
-/// Looks at everything; `requested` as for cudnn::find_libraries. Never throws for what is missing.
+/// Checks everything; `requested` as for cudnn::find_libraries. Never throws for missing parts.
 Diagnosis diagnose_machine(const std::string& requested, double timeout_seconds);
 
 }  // namespace attnprobe::campaign

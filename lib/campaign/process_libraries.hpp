@@ -1,4 +1,4 @@
-// What a running process has loaded of cuDNN and CUDA, from its memory map: nothing is asked of it, nothing loaded.
+// The cuDNN and CUDA libraries of a running process, from its memory map, without asking or loading anything.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ ATTNPROBE_JSON(EnvironmentProblem, id, what, cure)
 
 struct MappedLibrary {
   std::string name;      ///< "libcudnn_graph.so.9"
-  std::string path;      ///< as the kernel names it
-  std::string version;   ///< "9.19.0", "13.0" of NVRTC's builtins; "" where the file does not say
+  std::string path;      ///< the kernel's path
+  std::string version;   ///< "9.19.0", "13.0" for NVRTC's builtins; "" if the file does not say
   bool deleted = false;  ///< the file was removed or replaced after it was loaded
 };
 ATTNPROBE_JSON(MappedLibrary, name, path, version, deleted)
@@ -29,18 +29,18 @@ struct ProcessLibraries {
   int64_t pid = 0;
   std::string command;  ///< its command line
   std::vector<MappedLibrary> libraries;
-  std::vector<EnvironmentProblem> problems;  ///< the worst first
+  std::vector<EnvironmentProblem> problems;  ///< worst first
 };
 ATTNPROBE_JSON(ProcessLibraries, pid, command, libraries, problems)
 
-/// Of cuDNN, NVRTC, cuBLASLt, the CUDA runtime and driver in the text of a /proc/PID/maps. `root` is put before paths
-/// that are read ("/proc/PID/root" for a process in a container; "" for this machine's).
+/// The libraries of cuDNN, NVRTC, cuBLASLt, the CUDA runtime and driver in the text of a /proc/PID/maps. `root` is
+/// prepended to paths that are read ("/proc/PID/root" for a process in a container; "" for this machine's).
 std::vector<MappedLibrary> libraries_in_maps(std::string_view maps, const std::string& root);
 
-/// What does not go together among them.
+/// The incompatible combinations among them.
 std::vector<EnvironmentProblem> problems_of(const std::vector<MappedLibrary>& libraries);
 
-/// Throws Error(usage) for a process that there is not, Error(environment) for one that this user may not look at.
+/// Throws Error(usage) for an unknown process, Error(environment) for one that this user may not inspect.
 ProcessLibraries inspect_process(int64_t pid);
 
 }  // namespace attnprobe::campaign

@@ -1,4 +1,4 @@
-// Of an environment that was looked at: what attnprobe itself would change in it.
+// The changes that attnprobe itself would make to an inspected environment.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -53,7 +53,7 @@ std::optional<PythonEnvironment> inspect_own_python(const MachineGpus& machine) 
   for (const auto& place : own_places()) try {
       PythonEnvironment found = inspect_python(place, machine);
       if (!found.frameworks.empty() || !found.cudnn_wheels.empty()) return found;
-    } catch (const Error&) {  // not an environment: a variable that was left over, a Python without packages
+    } catch (const Error&) {  // not an environment: a stale variable, or a Python without packages
     }
   return std::nullopt;
 }

@@ -27,7 +27,7 @@ bool holds_packages(const fs::path& folder) {
   return false;
 }
 
-// lib/python3.11/site-packages and its like below a prefix; of several Pythons the one that `version` names.
+// lib/python3.11/site-packages and similar below a prefix; of several Pythons the one that `version` names.
 void add_below_prefix(std::vector<fs::path>& folders, const fs::path& prefix, const std::string& version) {
   std::error_code ignored;
   for (const char* lib : {"lib", "lib64"})
@@ -49,9 +49,9 @@ fs::path on_path(const std::string& name) {
   return name;
 }
 
-// METADATA and RECORD are whoever's made the package: a FIFO would never end, and a huge one is read in part.
+// METADATA and RECORD are foreign files: a FIFO would block, and a huge one is read only in part.
 std::string beginning_of(const fs::path& file) {
-  constexpr size_t most = size_t{64} << 20;  // PyTorch's RECORD, of 12,000 files, has 2 MB
+  constexpr size_t most = size_t{64} << 20;  // PyTorch's RECORD, with 12,000 files, has 2 MB
   const FileDescriptor opened(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
   if (!opened || fstat(opened.get(), &status) != 0 || !S_ISREG(status.st_mode)) return "";
@@ -123,7 +123,7 @@ std::vector<RecordedFile> recorded_files(const DistInfo& info) {
   std::vector<RecordedFile> files;
   std::istringstream file(beginning_of(info.folder / "RECORD"));
   for (std::string line; std::getline(file, line);) {
-    // Libraries' names hold neither commas nor quotes.
+    // Names of libraries have neither commas nor quotes.
     const auto fields = split(trimmed_text(line), ',');
     if (fields.size() != 3) continue;
     RecordedFile recorded{fields[0], std::nullopt};
@@ -143,7 +143,7 @@ std::vector<fs::path> site_packages_of(const fs::path& python) {
     if (holds_packages(named)) return {named};
     add_below_prefix(folders, named, "");
   } else if (fs::exists(named, ignored)) {
-    // A virtual environment's interpreter is a link to another's; its packages are beside the link.
+    // A virtual environment's interpreter is a link to another one's; its packages are next to the link.
     const fs::path real = fs::canonical(named, ignored);
     const fs::path prefix = fs::absolute(named, ignored).parent_path().parent_path();
     const std::string version = real.filename().string().find('.') == std::string::npos ? "" : real.filename().string();

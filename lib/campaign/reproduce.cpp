@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view target_option = " --target ", cudnn_option = " --cudnn ";
 
-// The options of a command line that differ from what they are without being given.
+// The command-line options that differ from their defaults.
 class Options {
  public:
   template <class T>
@@ -75,7 +75,7 @@ std::string cudnn_word(const std::string& path, CudnnVersion version) {
     const std::string named = cudnn::choose_library(word).path;
     return named == path || build_of_library(named) == build_of_library(path) ? word : path;
   } catch (const Error&) {
-    return path;  // none of that version is found, or its files cannot be compared
+    return path;  // no such version is found, or its files cannot be compared
   }
 }
 
@@ -91,7 +91,7 @@ std::optional<std::string> LibraryWords::known(const std::string& path, CudnnVer
   return find(path, version);
 }
 
-// Who asks at the same time waits for the one that looks.
+// Concurrent callers wait for the one that searches.
 std::string LibraryWords::word(const std::string& path, CudnnVersion version) {
   const std::lock_guard lock(mutex_);
   if (auto known = find(path, version)) return *known;
@@ -121,7 +121,7 @@ std::optional<CommandParts> parts_of_command(const std::string& command) {
   const size_t target = cudnn == std::string::npos ? cudnn : command.rfind(target_option, cudnn);
   if (target == std::string::npos) return std::nullopt;
   const size_t begin = target + target_option.size();
-  // Older reports have the options of the question behind the target.
+  // In older reports the question's options follow the target.
   const size_t end = std::min(command.find(" --", begin), cudnn);
   return CommandParts{command.substr(0, target) + command.substr(end, cudnn - end), command.substr(begin, end - begin),
                       command.substr(cudnn + cudnn_option.size())};

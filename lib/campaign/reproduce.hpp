@@ -1,4 +1,4 @@
-// The command that asks again: the one place where options become words of a command line.
+// The command that repeats a question; the only code that converts options to a command line.
 #pragma once
 
 #include <chrono>
@@ -12,20 +12,20 @@
 
 namespace attnprobe::campaign {
 
-/// What of the options is not a default, each option with a space before it: " --mode A --plans build --seed 7". Without
-/// question, target and cuDNN. `sweeps_by_default`: a probe looks further where nothing works, a matrix does not.
+/// The options that differ from their defaults, each with a leading space: " --mode A --plans build --seed 7". Without
+/// question, target and cuDNN. `sweeps_by_default`: a probe sweeps if nothing works, a matrix does not.
 std::string options_text(const PlanOptions& options, bool sweeps_by_default);
 
-/// How --cudnn names the library at `path`, which says that it is of this version (0: not known): by the version where
-/// that finds this very build, else by its path.
+/// The --cudnn word for the library at `path` with this version (0: unknown): the version if that finds this very
+/// build, else the path.
 std::string cudnn_word(const std::string& path, CudnnVersion version);
 
-/// cudnn_word() for who needs it often: libraries are looked for in many folders. What is a few seconds old is looked up
-/// anew, since one may have been installed. May be used by several threads.
+/// cudnn_word() for repeated use: searching for libraries is slow. Entries expire after a few seconds, since a library
+/// may have been installed. Thread-safe.
 class LibraryWords {
  public:
   std::string word(const std::string& path, CudnnVersion version);
-  /// None: it would have to be looked up.
+  /// None: not in the cache.
   std::optional<std::string> known(const std::string& path, CudnnVersion version);
 
  private:
@@ -39,20 +39,20 @@ class LibraryWords {
   std::map<std::pair<std::string, CudnnVersion>, Entry> entries_;
 };
 
-/// The command that asks a question, on no target yet, with the options of a probe.
+/// The command that asks a question, without a target, with the options of a probe.
 std::string question_command(const Question& question, const PlanOptions& options);
 std::string question_command(const attention::AttentionSpec& spec, const PlanOptions& options);
 
-/// What a command is made of, as the shell takes it.
+/// The parts of a command, quoted for the shell.
 struct CommandParts {
   std::string question, target, cudnn;
 };
 std::string joined_command(const CommandParts& parts);
 
-/// The whole command: `question` of question_command(), `cudnn` of cudnn_word().
+/// The whole command: `question` from question_command(), `cudnn` from cudnn_word().
 std::string reproduce_command(const std::string& question, const gpu::Target& target, const std::string& cudnn);
 
-/// Such a command taken apart again; none of a text that is not one.
+/// Splits such a command; none for any other text.
 std::optional<CommandParts> parts_of_command(const std::string& command);
 
 }  // namespace attnprobe::campaign

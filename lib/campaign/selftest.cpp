@@ -70,7 +70,7 @@ SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_
 }
 
 Json to_json(const SelfTest& test) {
-  // A file to be sent by mail: what differs is shown by the first few.
+  // The file is sent by mail, so it shows only the first differences.
   constexpr size_t most_shown = 50;
   Json differences = Json::array();
   for (const auto& difference : test.differences)

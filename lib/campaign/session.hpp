@@ -1,4 +1,4 @@
-// What the process has for the questions that it asks: workers, caches, names, the stop. Wishes are the plan's (ask.hpp).
+// The process's resources for asking: workers, caches, names, the stop. The plan (ask.hpp) has the wishes.
 #pragma once
 
 #include <atomic>
@@ -14,17 +14,17 @@ namespace attnprobe::campaign {
 class LibraryWords;
 class WalkCache;
 
-/// Told of what is passed over: a cuDNN that does not load, a cache that is damaged. May be empty.
+/// Called for things that are skipped: a cuDNN that does not load, a damaged cache. May be empty.
 using OnProblem = std::function<void(const std::string& problem)>;
 
-/// None of what it names is owned; each outlives the questions.
+/// Owns nothing; everything it names must outlive the questions.
 struct Session {
   worker::Pool* pool = nullptr;             ///< where workers wait for the next questions; none: they end with these
-  LibraryWords* words = nullptr;            ///< what libraries are called; none: looked up for these questions
+  LibraryWords* words = nullptr;            ///< names of libraries; none: looked up for these questions
   WalkCache* cache = nullptr;               ///< of answers for simulated targets; none: cuDNN is always asked
-  WalkCache* finished = nullptr;            ///< where whole findings are kept, so that a run can be gone on with
+  WalkCache* finished = nullptr;            ///< whole findings, so that a run can be resumed
   const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further answer is begun
-  std::string program = {};                 ///< attnprobe, of which workers are processes; "": see worker/client.hpp
+  std::string program = {};                 ///< path of attnprobe for worker processes; "": see worker/client.hpp
   OnProblem on_problem = {};
 
   bool is_stopped() const { return stop != nullptr && *stop; }

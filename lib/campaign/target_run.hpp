@@ -1,5 +1,5 @@
-// All questions on one target with one cuDNN, in one worker process that
-// is started when it is needed and again after it was lost. Not installed.
+// All questions on one target with one cuDNN, in one worker process. It is started when needed, and again after a loss.
+// Not installed.
 #pragma once
 
 #include <future>
@@ -12,9 +12,9 @@
 
 namespace attnprobe::campaign {
 
-/// What one worker has of a target that others ask, too.
+/// One worker's share of a target that others ask too.
 struct TargetShare {
-  worker::GpuTurns* gpu = nullptr;  ///< none: nobody else runs plans on it
+  worker::GpuTurns* gpu = nullptr;  ///< none: no other worker runs plans on it
   size_t builders = 1;              ///< processes that may build plans of one question
 };
 
@@ -23,17 +23,17 @@ class TargetRun {
   /// All must outlive it; `cudnn` is a path.
   TargetRun(const gpu::Target& target, const std::string& cudnn, const PlanOptions& options, const Session& session,
             const TargetShare& share);
-  /// Its worker goes to the pool of the session, if there is one.
+  /// Gives its worker to the session's pool, if there is one.
   ~TargetRun();
   TargetRun(const TargetRun&) = delete;
   TargetRun& operator=(const TargetRun&) = delete;
 
-  /// Judged, but without the version rules. Never throws for what happens in the worker.
-  /// `next`: what will be asked after it, so that cuDNN need not wait for what becomes of this answer.
+  /// Returns a judged answer, without the version rules. Never throws for events in the worker. `next`: the following
+  /// question, so that cuDNN need not wait for the processing of this answer.
   Answer run(const Question& question, const Question* next = nullptr);
 
-  /// What running plans needs once for a GPU of this kind and takes seconds: attnprobe's kernels, compiled by a process of
-  /// its own and left in the cache. Tells nobody what goes wrong: who runs plans meets it again.
+  /// Prepares running plans on this kind of GPU, which takes seconds: a separate process compiles attnprobe's kernels
+  /// into the cache. Ignores errors: running plans meets them again.
   void prepare_gpu();
 
   /// The cuDNN that answers; none before the first answer.
@@ -65,12 +65,12 @@ class TargetRun {
   TargetShare share_;
   probe::WalkOptions walk_;
   std::future<std::string> naming_;
-  std::string cudnn_word_;  // how a command line names the cuDNN: its path until the library is known
+  std::string cudnn_word_;  // cuDNN's name on a command line: its path until the library is known
   bool is_named_ = false;
   bool runs_ = false, runs_first_ = false;
   const Question* next_ = nullptr;
-  std::string announced_key_;   // in the cache, of the walk that the worker goes on with
-  WalkCache* cache_ = nullptr;  // none where answers are not cuDNN's alone
+  std::string announced_key_;   // in the cache, of the walk that the worker continues with
+  WalkCache* cache_ = nullptr;  // none if answers do not come only from cuDNN
   std::unique_ptr<worker::Client> client_;
   bool has_waited_ = false;  // client_ comes from the pool, and was asked nothing since
   std::mutex mutex_;

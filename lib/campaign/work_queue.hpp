@@ -1,5 +1,5 @@
-// Which job asks which cells next. Cells of one cuDNN and one target share a worker process, whose start costs as much
-// as some ten cells, so a job stays with its worker, and helps others only where enough is left.
+// Decides which job asks which cells next. Cells of one cuDNN and one target share a worker process, which takes as
+// long to start as about ten cells. So a job stays with its worker, and helps others only if enough cells are left.
 #pragma once
 
 #include <condition_variable>
@@ -12,31 +12,32 @@
 
 namespace attnprobe::campaign {
 
-/// Cells that one worker is asked, one after the other: indices into the places, from begin to before end.
+/// Cells for one worker, one after the other: indices into the places, from begin to before end.
 struct Portion {
   size_t begin = 0, end = 0;
 };
 
 class WorkQueue {
  public:
-  /// `places` must outlive it. `least`: fewer cells than this are not worth another worker. Of a target in
-  /// `most_workers` (a GPU of this machine, which holds only so many processes) no more portions than that are out at a
-  /// time, whatever their cuDNN.
+  /// `places` must outlive it. `least`: fewer cells do not justify another worker. A target in `most_workers` has at
+  /// most that many portions out at a time, for any cuDNN. It is a GPU of this machine, which holds only so many
+  /// processes.
   WorkQueue(const std::vector<CellPlace>& places, size_t jobs, size_t least, std::map<size_t, size_t> most_workers);
 
-  /// The next portion of a job, whose last one is `done` with; none: there is nothing more for it to do. Waits where all
-  /// that is left is of targets that take no more workers. Portions get smaller towards the end, so that jobs end together.
+  /// The next portion for a job, whose last one was `done`; none: there is nothing more for it to do. Waits if all
+  /// remaining cells are of targets without a free worker slot. Portions get smaller towards the end, so that jobs end
+  /// together.
   std::optional<Portion> take(const std::optional<Portion>& done);
 
-  /// What is left stays unasked: every job's next take() gives none.
+  /// Leaves the rest unasked: every job's next take() returns none.
   void abandon();
 
-  /// As many jobs as can have something to do, `jobs` at most.
+  /// The number of jobs that can have work, at most `jobs`.
   size_t useful_jobs() const;
 
  private:
   struct Group {
-    size_t begin = 0, end = 0;  // what is left of it
+    size_t begin = 0, end = 0;  // the remaining part
     size_t target = 0;
     bool begun = false;
   };

@@ -19,7 +19,7 @@ namespace {
 using attention::AttentionSpec;
 using attention::Range;
 
-// A number that is not a field of its own.
+// A number that is not a separate field.
 struct Member {
   const char* name;
   const char* help;
@@ -27,7 +27,7 @@ struct Member {
   Range usual;
 };
 
-// The strides are those of bshd: another layout would be dropped.
+// The strides are those of bshd: another layout would be lost.
 void check_plain_layout(const AttentionSpec& s) {
   for (const auto* layout : {&s.q, &s.k, &s.v})
     if (layout->axes != "bshd" || layout->strides)
@@ -35,7 +35,7 @@ void check_plain_layout(const AttentionSpec& s) {
                   "limits token_gap: it sets the strides of layout bshd; allowed: a config with that layout");
 }
 
-// Strides of bshd with `gap` elements between the tokens, as a slice of a wider tensor has them.
+// Strides of bshd with `gap` elements between the tokens, as in a slice of a wider tensor.
 attention::TensorLayout with_gap(int64_t heads, int64_t seqlen, int64_t head_dim, int64_t gap) {
   const int64_t token = heads * head_dim + gap;
   return {"", attention::Strides{seqlen * token, head_dim, token, 1}};
@@ -62,7 +62,7 @@ constexpr Member number_members[] = {
      {0, 64}},
 };
 
-// Where people look for an end, and beyond. A GPU's grid has 65535 blocks on two of its axes.
+// The range in which users expect an end, and more. A GPU's grid has 65535 blocks on two of its axes.
 Range usual_range(const std::string& field) {
   if (field.starts_with("head_dim")) return {1, 1024};
   if (field.starts_with("heads")) return {1, 512};
@@ -76,7 +76,7 @@ const attention::Field* find_field(const std::string& name) {
   return found == all.end() || found->is_text || name == "expect" ? nullptr : &*found;
 }
 
-// The words that a field may be, where its schema says them all.
+// The words that a field may be, if its schema lists them all.
 std::vector<Json> usual_values(const attention::Field& field) {
   if (field.name == "layout") return {"bshd", "bhsd", "sbhd", "bs3hd"};
   if (field.schema.value("type", "") == "boolean") return {false, true};
@@ -87,7 +87,7 @@ std::vector<Json> usual_values(const attention::Field& field) {
   add_words(field.schema);
   if (field.schema.contains("anyOf"))
     for (const auto& one : field.schema["anyOf"]) add_words(one);
-  // Without it is no value of its own.
+  // A feature that is only "none" has no values.
   if (values == std::vector<Json>{"none"}) values.clear();
   return values;
 }
@@ -126,7 +126,7 @@ Axis named_axis(const std::string& name, const std::string& option) {
   return axis;
 }
 
-// What was given in place of the usual values.
+// The given values instead of the usual ones.
 void take_values(Axis& axis, const std::vector<std::string>& words, const std::string& option) {
   if (words.empty()) return;
   const JsonSource source{fmt::format("{} {}", option, axis.name), " at ", false};
@@ -146,7 +146,7 @@ void take_values(Axis& axis, const std::vector<std::string>& words, const std::s
       continue;
     }
     const Range range = attention::read_range({text, source});
-    // The ends are values too: one that the field cannot have is refused before the range is laid out.
+    // The ends are values too: an impossible one is refused before the range is expanded.
     AttentionSpec unused;
     for (const int64_t end : {range.first, range.last}) axis.set(unused, end);
     if (words.size() == 1 && !range.geometric) {
@@ -176,7 +176,7 @@ std::vector<Axis> read_axes(const std::vector<std::string>& words, const std::st
       const size_t equals = word.find('=');
       const std::string name = word.substr(0, equals);
       if (equals == std::string::npos && !axes.empty() && !is_axis(name)) {
-        // A word behind "head_dim" alone is a field that somebody mistyped.
+        // A word after only "head_dim" is a mistyped field.
         if (values.back().empty()) static_cast<void>(named_axis(name, option));
         values.back().push_back(word);
         continue;

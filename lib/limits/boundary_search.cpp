@@ -10,11 +10,11 @@
 namespace attnprobe::limits {
 namespace {
 
-constexpr int64_t first_multiples = 6;  // at least as many are asked first, and less than twice as many
+constexpr int64_t first_multiples = 6;  // between this many and twice as many are asked first
 constexpr uint64_t checks_of_candidate = 2;
 constexpr int64_t none = -1;
 
-// SplitMix64 (Steele, Lea, Flood 2014): the same samples wherever a row is asked.
+// SplitMix64 (Steele, Lea, Flood 2014): gives a row the same samples everywhere.
 uint64_t mixed(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -22,7 +22,7 @@ uint64_t mixed(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// Of a number between known members that agree; none where they do not, or where there is one on one side only.
+// The answer of a number between known members that agree; none if they differ, or if one side has no member.
 std::optional<Label> between(const std::map<int64_t, Label>& answers, int64_t value) {
   const auto above = answers.lower_bound(value);
   if (above == answers.end() || above == answers.begin()) return std::nullopt;
@@ -30,7 +30,7 @@ std::optional<Label> between(const std::map<int64_t, Label>& answers, int64_t va
   return below->second == above->second ? std::optional(above->second) : std::nullopt;
 }
 
-// Neighbours in order with the same answer, first and last number.
+// Adjacent members with the same answer, first and last number.
 struct Segment {
   int64_t first, last;
 };
@@ -90,8 +90,8 @@ int BoundarySearch::class_of(int64_t value) const {
   return std::min(std::countr_zero(static_cast<uint64_t>(value)), coarsest_class_);
 }
 
-// The member nearest to `start` that lies between the two; none where there is none. A class is every second multiple of a
-// power of two, of which the range has one within as many as its step is long.
+// The member nearest to `start` that is between the two, or none. A class is every second multiple of a power of two;
+// the range has one among any consecutive numbers as many as its step.
 int64_t BoundarySearch::member_near(const std::set<int>& classes, int64_t start, int64_t after, int64_t before) const {
   const int64_t low = std::max(after + 1, range_.first), high = std::min(before - 1, last_);
   int64_t best = none;
@@ -125,14 +125,14 @@ bool BoundarySearch::is_asked_in_full() const {
   return attention::count_of(range_) <= options_.asked_in_full;
 }
 
-// Numbers that are unlike their neighbours more often than others.
+// Numbers that differ from their neighbours more often than others.
 void BoundarySearch::add_special(Wanted& wanted) const {
   for (const int64_t value : options_.special) want(wanted, value);
   for (int64_t power = 1; power - 1 <= last_; power *= 2)
     for (const int64_t value : {power - 1, power, power + 1}) want(wanted, value);
 }
 
-// All of a short range; else the ends, what is special, and a coarse grid.
+// All of a short range; else the ends, special numbers, and a coarse grid.
 void BoundarySearch::add_first_samples(Wanted& wanted) const {
   if (is_asked_in_full()) {
     for (const int64_t value : attention::values_of(range_)) want(wanted, value);
@@ -143,7 +143,7 @@ void BoundarySearch::add_first_samples(Wanted& wanted) const {
   for (int64_t value = range_.first / coarse_ * coarse_; value <= last_; value += coarse_) want(wanted, value);
 }
 
-// A class joins the first group that foretells each of its members that can be foretold.
+// A class joins the first group that predicts each of its predictable members.
 void BoundarySearch::group() {
   std::map<int, std::map<int64_t, Label>> by_class;
   for (const auto& [value, label] : known_) by_class[class_of(value)].emplace(value, label);
@@ -165,7 +165,8 @@ void BoundarySearch::group() {
   }
 }
 
-// Two members of each class, apart, within each segment of each group: whether the class is answered as the group is.
+// Two distant members of each class, within each segment of each group: tests whether the class is answered like the
+// group.
 void BoundarySearch::add_samples_of_classes(Wanted& wanted) const {
   std::map<int, std::vector<int64_t>> by_class;
   for (const auto& [value, label] : known_) by_class[class_of(value)].push_back(value);
@@ -178,7 +179,7 @@ void BoundarySearch::add_samples_of_classes(Wanted& wanted) const {
         const auto sample = [&](int64_t after, int64_t before) {
           want(wanted, random_member({one}, after, before, static_cast<uint64_t>(one)));
         };
-        if (above >= beyond) {  // none within; beyond where the segment is one number, which is a member
+        if (above >= beyond) {  // none within; beyond it if the segment is one number, which is a member
           const int64_t middle = first + (last - first) / 2;
           sample(first, middle + 1);
           sample(middle, last);
@@ -203,7 +204,7 @@ void BoundarySearch::add_boundaries(Wanted& wanted) const {
   }
 }
 
-// Random members of the longest claims: a segment each, and some of the whole range; more where one was not as foretold.
+// Random members of the longest segments, and some of the whole range; more if one was not as predicted.
 void BoundarySearch::add_checks(Wanted& wanted) {
   const auto check = [&](int64_t value) {
     if (value == none || known_.count(value) != 0) return;
@@ -220,8 +221,8 @@ void BoundarySearch::add_checks(Wanted& wanted) {
   }
 }
 
-// The ends of a candidate's runs, what would go on beyond them, a random member of each, some of the whole range, and what is
-// always asked.
+// The ends of a candidate's runs, the numbers just beyond them, a random member of each, some of the whole range, and
+// the special numbers.
 void BoundarySearch::add_tests(Wanted& wanted, const std::vector<Run>& runs) const {
   add_special(wanted);
   for (const Run& run : runs) {
@@ -304,7 +305,7 @@ Label BoundarySearch::label_of(int64_t value) const {
   return above == answers.begin() ? above->second : std::prev(above)->second;
 }
 
-// Of the numbers above `after`, up to `upto`, in which no group's answer changes.
+// Adds the runs of the numbers above `after`, up to `upto`, in which no group's answer changes.
 void BoundarySearch::add_runs(std::vector<Run>& runs, int64_t after, int64_t upto) const {
   std::map<Label, std::set<int>> by_label;
   std::set<int> present;
@@ -326,7 +327,7 @@ void BoundarySearch::add_runs(std::vector<Run>& runs, int64_t after, int64_t upt
       runs.push_back({first, last, step, except, label});
   };
   const auto multiple = [&](int one) { return std::lcm(range_.step, int64_t{1} << one); };
-  // Classes that follow each other are the multiples of a number but for those of another.
+  // Consecutive classes are the multiples of one number except those of another.
   for (const auto& [label, classes] : by_label)
     for (auto one = present.begin(); one != present.end();) {
       std::set<int> together;
@@ -338,7 +339,7 @@ void BoundarySearch::add_runs(std::vector<Run>& runs, int64_t after, int64_t upt
 }
 
 std::vector<Run> BoundarySearch::runs_by_classes() const {
-  std::set<int64_t> changes;  // after which some group's answer is another
+  std::set<int64_t> changes;  // where some group's answer changes
   for (const auto& group : groups_)
     for (auto above = group.answers.begin(); above != group.answers.end(); ++above)
       if (above != group.answers.begin() && std::prev(above)->second != above->second)

@@ -1,10 +1,10 @@
-// Where the answers of a row of numbers change, from few of them. Knows nothing of attention.
+// Finds where the answers of a row of numbers change, from few questions. Independent of attention.
 //
-// Kernels want numbers that are multiples of a power of two, so numbers are taken in classes: odd, 2 mod 4, 4 mod 8, … .
-// Classes that are answered alike form a group, and in a group the answer changes rarely: between two of its members with
-// different answers the change is found by halving. Random members are asked besides; one that is not as predicted splits
-// a gap that is then searched like the others, and has more of them asked. Isolated numbers are invisible to that, so a short
-// range is asked in full, and of a longer one some numbers always.
+// Kernels need multiples of a power of two, so numbers are divided into classes: odd, 2 mod 4, 4 mod 8, … . Classes
+// with the same answers form a group. Within a group the answer rarely changes; halving finds the change between two
+// members with different answers. Random members are asked too. One that was not predicted splits a gap, which is then
+// searched like the others, and causes more random ones. Isolated numbers cannot be found this way, so a short range is
+// asked in full, and some numbers of a longer one always.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace attnprobe::limits {
 
-using Label = int;  ///< an answer; its meaning is the caller's
+using Label = int;  ///< an answer; the caller gives it a meaning
 
 /// first, first + step, … last without the multiples of `except`, all with one answer.
 struct Run {
@@ -29,15 +29,15 @@ struct Run {
   bool operator==(const Run&) const = default;
 };
 
-/// Whether a number is one of them.
+/// Whether the run includes the number.
 bool contains(const Run& run, int64_t value);
-/// How many numbers are in it.
+/// The number of its members.
 int64_t count_of(const Run& run);
 
 struct SearchOptions {
   uint64_t seed = 0;             ///< of the random members
-  uint64_t asked_in_full = 12;   ///< a range of at most so many numbers has all of them asked
-  std::vector<int64_t> special;  ///< always asked, as both neighbours of every power of two are
+  uint64_t asked_in_full = 12;   ///< a range of at most this many numbers is asked in full
+  std::vector<int64_t> special;  ///< always asked, like both neighbours of every power of two
 };
 
 class BoundarySearch {
@@ -45,19 +45,20 @@ class BoundarySearch {
   /// Of first, first + step, … last. Precondition: the range is not geometric.
   BoundarySearch(const attention::Range& range, SearchOptions options);
 
-  /// What rows like this one were found to be, the likeliest first, each the runs of the whole range. The first one that holds at
-  /// its ends, beyond them and at random members is taken, which needs a fraction of the questions. Before the first wanted().
+  /// Patterns of similar rows, most likely first, each as runs of the whole range. The first one that holds at its
+  /// ends, beyond them and at random members is used, with a fraction of the questions. Call it before the first
+  /// wanted().
   void suppose(std::vector<std::vector<Run>> candidates) { candidates_ = std::move(candidates); }
 
-  /// Numbers whose answers are needed now, rising; none: all is known or predicted.
+  /// The numbers to ask next, ascending; none: all is known or predicted.
   std::vector<int64_t> wanted();
-  /// Of one that was wanted, or of any other.
+  /// The answer of a wanted number, or of any other.
   void tell(int64_t value, Label label);
 
-  /// What is known of a number, or follows from its neighbours.
+  /// The known or inferred answer of a number.
   Label label_of(int64_t value) const;
 
-  /// The whole range, by first numbers. Precondition, of both: wanted() gave none.
+  /// The whole range, by first numbers. Precondition of both: wanted() returned none.
   std::vector<Run> runs() const;
 
   const std::map<int64_t, Label>& known() const { return known_; }
@@ -93,16 +94,16 @@ class BoundarySearch {
   attention::Range range_;
   SearchOptions options_;
   int64_t last_ = 0;        // the last number of the range
-  int64_t coarse_ = 1;      // a power of two: numbers are first asked at its multiples
-  int coarsest_class_ = 0;  // log2 of what it was at first
+  int64_t coarse_ = 1;      // a power of two: first questions are at its multiples
+  int coarsest_class_ = 0;  // log2 of its first value
   std::set<int> classes_;   // that the range has
   int surprises_ = 0;
   size_t checks_left_ = 2;
   std::vector<std::vector<Run>> candidates_;
-  std::optional<std::vector<Run>> taken_;  // of the candidates
+  std::optional<std::vector<Run>> taken_;  // the accepted candidate
   std::vector<Group> groups_;              // of known_
   std::map<int64_t, Label> known_;
-  std::map<int64_t, Label> foretold_;  // of the random members that were asked for
+  std::map<int64_t, Label> foretold_;  // for requested random members
 };
 
 }  // namespace attnprobe::limits

@@ -1,4 +1,5 @@
-// Where support begins and ends along a field: rows of configs, GPUs and cuDNN versions, each searched with few questions.
+// Where support begins and ends along a field: rows of configs, GPUs and cuDNN versions, each searched with few
+// questions.
 #pragma once
 
 #include <functional>
@@ -14,35 +15,34 @@
 
 namespace attnprobe::limits {
 
-/// What must be the same within a run.
+/// The properties that are equal within a run.
 enum class Shown {
   answer,    ///< yes, but, no
   engine,    ///< the answer, and the engine of the first choice
-  category,  ///< the answer, and whose reason it is where it is not yes
+  category,  ///< the answer, and for a no or a but the category of the reason
   all,       ///< all of them
-  time,      ///< the answer; every point is asked and run, and has its time
+  time,      ///< the answer; every point is asked, run and timed
 };
 ATTNPROBE_ENUM(Shown, answer, engine, category, all, time)
 
 /// One answer.
 struct Point {
-  std::string word;      ///< "yes", "but", "no"; "error", "environment"; "invalid" where no config has that value
-  std::string category;  ///< of the root cause, or the kind of what stands in the way; "" for yes
-  std::string reason;    ///< in the words of who refuses
-  std::string source;    ///< "cuDNN", or who else says so
+  std::string word;               ///< "yes", "but", "no"; "error", "environment"; "invalid" if no config has that value
+  std::string category;           ///< of the root cause, or the kind of obstacle; "" for yes
+  std::string reason;             ///< in the words of the refusing layer
+  std::string source;             ///< "cuDNN", or another source
   std::optional<int64_t> engine;  ///< of the first choice
   bool operator==(const Point&) const = default;
 };
 
-/// What the plans of a point took on a GPU: medians of cold runs, in milliseconds.
+/// The times of a point's plans on a GPU: medians of cold runs, in milliseconds.
 struct PointTime {
-  std::optional<double>
-      first_ms;  ///< of the first choice that works, which programs get; none: no time was taken of it
-  std::optional<double> fastest_ms;  ///< of whichever right plan was fastest
+  std::optional<double> first_ms;    ///< of the first choice that works, which programs get; none: it was not timed
+  std::optional<double> fastest_ms;  ///< of the fastest right plan
   int64_t fastest_engine = -1;
 };
 
-/// Whether cuDNN takes it: yes, but.
+/// Whether cuDNN supports it: yes or but.
 bool is_taken(const Point& point);
 
 /// "yes", "yes, engine 8", "no, head_dim".
@@ -50,14 +50,14 @@ std::string label_text(const Point& point, Shown shown);
 
 struct Question {
   std::vector<attention::AttentionConfig> configs;
-  std::vector<Axis> vary;  ///< each combination of their values is a row; a range has all its values asked
+  std::vector<Axis> vary;  ///< each combination of their values is a row; all values of a range are asked
   Axis axis;               ///< along which a row runs
   std::vector<gpu::Target> targets;
   std::vector<cudnn::LibraryInfo> cudnns;
   Shown shown = Shown::answer;
-  std::vector<std::string> assumed;  ///< "heads 8": what of the shape nobody said
+  std::vector<std::string> assumed;  ///< "heads 8": assumed parts of the shape
   bool times = false;  ///< every point is asked and its plans are run: the targets are GPUs of this machine
-  /// Rows of at most so many numbers are asked in full, unless all rows have more cells than that together.
+  /// Rows up to this size are asked in full, unless all rows together exceed the cells.
   uint64_t values_in_full = 1024, cells_in_full = 16'384;
 };
 
@@ -65,60 +65,59 @@ struct Question {
 struct Edge {
   enum class Side { below, above, between, inside } side = Side::above;
   Label label = 0;    ///< of the run
-  int64_t value = 0;  ///< of which Point is the answer
+  int64_t value = 0;  ///< the number with the answer Point
   Point point;
 };
 
 struct Row {
   size_t config = 0, target = 0, cudnn = 0;
-  std::vector<Json> varied;            ///< a value of each axis of Question::vary
-  std::vector<Run> runs;               ///< of a range: labels are indices into Limits::labels
-  std::vector<Point> points;           ///< of an axis with values: of each
-  std::vector<Edge> edges;             ///< of the runs that are taken
-  std::map<int64_t, Point> asked;      ///< of a range: what was asked
-  std::map<int64_t, PointTime> times;  ///< by number, or place among the values: of what ran, where Question::times
+  std::vector<Json> varied;            ///< one value per axis of Question::vary
+  std::vector<Run> runs;               ///< for a range: labels are indices into Limits::labels
+  std::vector<Point> points;           ///< one per value, for an axis with values
+  std::vector<Edge> edges;             ///< of the supported runs
+  std::map<int64_t, Point> asked;      ///< for a range: the asked numbers
+  std::map<int64_t, PointTime> times;  ///< by number, or index among the values: of what ran, with Question::times
   int surprises = 0;                   ///< see BoundarySearch
 };
 
-/// Rows with the same runs, which differ in nothing but these.
+/// Rows with the same runs that differ only in these.
 struct Line {
   std::vector<size_t> configs, targets, cudnns;
   std::vector<std::vector<Json>> varied;
-  std::vector<size_t> rows;  ///< the first stands for all
-  /// Of a row whose last run is taken and goes on to the end of a usual range: whether the first choice there compiled; none where it
-  /// was not tried.
+  std::vector<size_t> rows;  ///< the first represents all
+  /// For a row whose last run is supported and reaches the end of a default range. It says whether the first choice
+  /// there compiled; none if it was not tried.
   std::optional<bool> end_compiled;
 };
 
 struct Limits {
   std::vector<std::string> labels;  ///< "yes", or "yes, engine 8"
-  std::vector<Point> of_label;      ///< the first that was seen of each
+  std::vector<Point> of_label;      ///< the first point of each label
   std::vector<Row> rows;
   std::vector<Line> lines;
-  uint64_t asked = 0, cells = 0;  ///< questions put, and those that the rows have
-  bool stopped = false;           ///< somebody ended it: there are no rows
+  uint64_t asked = 0, cells = 0;  ///< questions asked, and cells of the rows
+  bool stopped = false;           ///< the user stopped it: there are no rows
 };
 
-/// The config of a place of a row; it may contradict itself.
+/// The config at a place of a row; it may contradict itself.
 attention::AttentionSpec spec_at(const Question& question, const Row& row, const Json& value);
 
-/// Told of every answer.
+/// Called for every answer.
 using OnAnswer = std::function<void(const answer::Answer&)>;
 
-/// Asks with as many workers as the options allow; they stay between the rounds. The plans of `options` do not count.
-/// Throws Error(usage) for an axis that does not go with any config, for more cells than the limits allow, and for times of a
-/// simulated GPU.
+/// Asks with as many workers as the options allow; they stay between the rounds. Ignores the plans of `options`. Throws
+/// Error(usage) for an axis that fits no config, for more cells than the limits allow, and for times of a simulated
+/// GPU.
 Limits find_limits(const Question& question, const campaign::PlanOptions& options, const campaign::Session& session,
                    const OnAnswer& on_answer = {});
 
 /// How many numbers of a run were asked.
 int64_t asked_of(const Row& row, const Run& run);
 
-/// The most members of a run that follow each other and were not asked: a band of another answer that is no wider could lie there
-/// unseen.
+/// The longest gap of unasked members of a run: a narrower band with another answer could be hidden there.
 int64_t widest_unasked(const Limits& limits);
 
-/// What the answer of a row is at a place of the axis.
+/// The answer of a row at a place of the axis.
 const Point& point_at(const Limits& limits, const Row& row, const Axis& axis, size_t index);
 
 }  // namespace attnprobe::limits

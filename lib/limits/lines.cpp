@@ -18,7 +18,7 @@ void append(std::vector<T>& list, const std::vector<T>& more) {
     if (std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
 }
 
-// Lines that are alike and equal in everything but what `part` gives become one.
+// Merges lines that are equal except for what `part` returns.
 template <class Part>
 void join(std::vector<Line>& lines, const std::vector<Row>& rows, const Part& part) {
   std::vector<Line> joined;
@@ -51,7 +51,7 @@ void add_edges(Row& row, const std::vector<Point>& of_label, const attention::Ra
     const auto add = [&](Side side, const std::pair<const int64_t, Point>& asked) {
       row.edges.push_back({side, run.label, asked.first, asked.second});
     };
-    // The next one of the same kind says why a run ends, a number between does not. The search has asked it.
+    // The next number of the same kind explains the end of a run; a number between does not. The search has asked it.
     const auto next_to = [&](int64_t end, int64_t step) {
       const auto next = row.asked.find(end + step);
       return next != row.asked.end() && is_refused(*next) ? next : row.asked.end();

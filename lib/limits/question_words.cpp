@@ -20,7 +20,7 @@ bool is_given(const std::vector<Override>& overrides, const std::string& field) 
   return std::any_of(overrides.begin(), overrides.end(), [&](const auto& given) { return given.field == field; });
 }
 
-// Of a field that is varied or given, or a half of it, fill_in() and the reader of configs see to the rest.
+// A varied or given field, or half of one, is handled by fill_in() and the reader of configs.
 std::vector<std::string> assume_shape(std::vector<Override>& overrides, const std::vector<Axis>& axes) {
   constexpr std::pair<const char*, int> usual[] = {{"heads", 8}, {"seqlen", 1024}, {"head_dim", 64}};
   std::vector<std::string> assumed;
@@ -36,7 +36,7 @@ std::vector<std::string> assume_shape(std::vector<Override>& overrides, const st
   return assumed;
 }
 
-// The fields that take other values later on need not be given: here they have one that goes with most others.
+// Fields that are varied later need not be given: here they get a value that fits most others.
 std::vector<Override> fill_in(const std::vector<Override>& overrides, const std::vector<Axis>& axes) {
   std::vector<Override> all;
   for (const auto& axis : axes) {
@@ -50,7 +50,7 @@ std::vector<Override> fill_in(const std::vector<Override>& overrides, const std:
   return all;
 }
 
-// A map's axis: 64 numbers of the usual range, unless somebody named others.
+// A map's axis has 64 numbers of the default range, unless the user named others.
 void coarsen(Axis& axis) {
   constexpr int64_t points = 64;
   constexpr size_t most = 256;

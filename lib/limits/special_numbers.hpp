@@ -1,4 +1,4 @@
-// Numbers of an axis that are answered unlike their neighbours because of the config's other sizes.
+// Numbers of an axis with unusual answers because of the config's other sizes.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 namespace attnprobe::limits {
 
-/// Divisors and multiples of the sizes that the axis does not set, within its range: of a size of the axis's own kind (the other
-/// number of heads, length or head dimension) up to 1,024 multiples, of any other the first 16. Precondition: the axis is a range.
+/// Divisors and multiples, within the axis's range, of the sizes that the axis does not set. For a size of the same
+/// kind, up to 1,024 multiples; for any other the first 16. The kinds are the numbers of heads, the lengths and the
+/// head dimensions. Precondition: the axis is a range.
 std::vector<int64_t> special_numbers(const Question& question, const Row& row);
 
 }  // namespace attnprobe::limits

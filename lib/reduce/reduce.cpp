@@ -26,7 +26,7 @@ bool is_kept(const std::string& field) {
                      [&](const auto& names) { return field == names[0] || field == names[1]; });
 }
 
-// Half of it, a multiple of 8 as long as it is above.
+// Half of it, as a multiple of 8 while it is above 8.
 int64_t half_of(int64_t size) {
   return size > 15 ? size / 2 / 8 * 8 : size / 2;
 }
@@ -58,7 +58,7 @@ class Reduction {
  private:
   bool is_over() const { return reduced_.trials.size() >= most_; }
 
-  // Whether it fails in the same way; then it is what goes on.
+  // Keeps the config if it fails in the same way; returns whether it does.
   bool attempt(const Json& fields, const std::string& what) {
     if (is_over() || fields == fields_) return false;
     auto spec = spec_of(fields);
@@ -97,7 +97,7 @@ class Reduction {
     return dropped;
   }
 
-  // Both sizes of a pair together, where they are equal.
+  // Both sizes of a pair together, if they are equal.
   bool shrink_sizes() {
     bool shrunk = false;
     for (const auto& [first, second] : sizes) {
@@ -155,7 +155,7 @@ Failure failure_of(const answer::Answer& result) {
   if (result.root_cause) {
     failure.category = name_of(result.root_cause->category);
     failure.status = result.root_cause->status;
-    // The C++ behind the sentence names variables, whose names change.
+    // The C++ condition after the sentence has variable names that change between versions.
     failure.reason = result.root_cause->reason.substr(0, result.root_cause->reason.find(" at: "));
     if (!failure.asked) failure.reason = result.root_cause->explanation;
   }

@@ -1,4 +1,4 @@
-// A config made smaller while it fails in the same way, for a bug report.
+// Reduces a config while it fails in the same way, for a bug report.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace attnprobe::reduce {
 
-/// What must stay the same: the verdict, and of a refusal its category, status and sentence (without the C++ behind it),
-/// of a crash the signal.
+/// The properties that must stay. They are the verdict; for a refusal its category, status and sentence (without the
+/// C++ condition); for a crash the signal.
 struct Failure {
   answer::Verdict verdict = answer::Verdict::supported;
-  bool asked = true;  ///< false: the machine could not be asked, which is no answer
+  bool asked = true;  ///< false: the machine could not be asked, so there is no answer
   std::string category, status, reason, how;
   bool operator==(const Failure&) const = default;
 };
@@ -25,31 +25,31 @@ Failure failure_of(const answer::Answer& result);
 /// "unsupported, head_dim: Embedding dim per head …".
 std::string text_of(const Failure& failure);
 
-/// Gives what became of a config.
+/// Returns the outcome of a config.
 using Ask = std::function<Failure(const attention::AttentionSpec& spec)>;
 
-/// One config that was tried.
+/// One tried config.
 struct Trial {
   std::string what;  ///< "without --bias", "--seqlen-q 64"
   bool kept = false;
-  std::string answer;  ///< text_of(), where it was not kept
+  std::string answer;  ///< text_of(), if it was not kept
 };
 
 struct Reduced {
   attention::AttentionSpec spec;
   Failure failure;
   std::vector<Trial> trials;
-  bool ended = true;  ///< false: the limit of trials came first, and it may go on getting smaller
+  bool ended = true;  ///< false: the limit of trials was reached, and it might be reduced further
 };
 
-/// A config as the fields that it gives, which can be left out or changed one by one.
+/// A config as its explicit fields, which can be removed or changed one by one.
 Json fields_of(const attention::AttentionSpec& spec);
-/// The config of such fields. None where they contradict each other, or one is missing.
+/// The config with such fields. None if they contradict each other, or one is missing.
 std::optional<attention::AttentionSpec> spec_of(const Json& fields);
 
-/// Greedy, the same way each time: fields off one by one, what a field holds likewise, then sizes down to 1 or, by
-/// halving, as far as they go (multiples of 8 from 8 on), from the beginning until nothing more goes. The pattern stays. Each
-/// step was asked. Throws Error(usage) where the config does not fail, Error(environment) where it could not be asked.
+/// Greedy and deterministic. Removes fields one by one, then members of fields, then reduces sizes to 1 or, by halving,
+/// as far as possible. Sizes from 8 on stay multiples of 8. Repeats until nothing changes. The pattern stays. Asks
+/// about each step. Throws Error(usage) if the config does not fail, Error(environment) if it cannot be asked.
 Reduced reduce(const attention::AttentionSpec& spec, const Ask& ask, size_t most_trials = 500);
 
 }  // namespace attnprobe::reduce

@@ -4,11 +4,11 @@
 >>> report = attnprobe.probe(heads=12, seqlen=512, head_dim=64, target="l40s,h200")  # doctest: +SKIP
 >>> print(report)  # doctest: +SKIP
 
-The answers are those of the real cuDNN, which is asked in worker processes: a GPU need not be there, and a crash inside
-cuDNN costs one answer. docs/api.md has examples.
+The answers come from the real cuDNN in worker processes. No GPU is needed, and a crash inside cuDNN costs one answer.
+docs/api.md has examples.
 """
 
-# Where a name comes from; nothing is imported before it is asked for. __init__.pyi says the same to type checkers.
+# The module of each name; a module is imported on first use. __init__.pyi has the same for type checkers.
 _WORDS = {
     "_api": "bugs explain libraries limits matrix probe schema suggest targets version",
     "_behaviour": "Usable",

@@ -40,24 +40,34 @@ def probe(
     jobs: Optional[int] = None,
     **fields: Any,
 ) -> Report:
-    """Asks cuDNN about attention configs, on GPUs that are there or not.
+    """Asks cuDNN about attention configs, on simulated or real GPUs.
 
     >>> report = attnprobe.probe(heads=12, seqlen=512, head_dim=64, target="l40s,h200")  # doctest: +SKIP
 
     config: a config (a dict), several, a document with "configs" and "defaults", or the path of a file with one of these.
-    fields: fields of a config by their names (``pass_`` for "pass"), which overrule those of ``config``; a list makes the cross product.
-    target: words as --target takes them ("RTX 4090", "h100,b200", "all", "device:0"), a list of them, a target document.
-        By default the GPUs of this machine, else the representative ones.
-    cudnn: a version that is on this machine ("9.14"), a folder, a libcudnn.so.9. By default the one that is found first.
-    framework: whose gates are asked too: "torch", "torch==2.11", ["jax", "te"], "all".
-    torch, jax: a call of scaled_dot_product_attention or dot_product_attention instead of a config, as source has it with the
-        tensors' sizes ("F.scaled_dot_product_attention(q[2, 8, 1024, 64], …)") or as a dict. Of the fields only ``dtype`` goes
-        with it, for tensors without one (bf16 by default).
-    mode: heuristic modes of "A", "B", "FALLBACK". engines: "heuristic", "all" or "knobs".
-    plans: "none", "first", "build", "run", "run_first" or "auto". quick: False looks, where nothing works, at every engine and knob and
-        for what may help. timeout: seconds for a config on a target. jobs: worker processes at a time.
 
-    Raises UsageError for what attnprobe does not take, EnvironmentProblem where the machine lacks something.
+    fields: fields of a config by name (``pass_`` for "pass"). They override those of ``config``; a list makes a cross product.
+
+    target: words of --target ("RTX 4090", "h100,b200", "all", "device:0"), a list of them, or a target document.
+    By default the GPUs of this machine, else the representative ones.
+
+    cudnn: an installed version ("9.14"), a folder, or a libcudnn.so.9. By default the first one found.
+
+    framework: also asks these gates: "torch", "torch==2.11", ["jax", "te"], "all".
+
+    torch, jax: a call of scaled_dot_product_attention or dot_product_attention instead of a config. It is source with the
+    tensors' sizes ("F.scaled_dot_product_attention(q[2, 8, 1024, 64], …)"), or a dict. Of the fields only ``dtype`` is
+    allowed with it, for tensors without one (bf16 by default).
+
+    mode: heuristic modes of "A", "B", "FALLBACK". engines: "heuristic", "all" or "knobs".
+
+    plans: "none", "first", "build", "run", "run_first" or "auto".
+
+    quick: if False and nothing works, tries every engine and knob, and searches for fixes.
+
+    timeout: seconds for a config on a target. jobs: worker processes at a time.
+
+    Raises UsageError for invalid arguments, EnvironmentProblem if the machine lacks something.
     """
     result = _service.call(
         "probe",
@@ -96,11 +106,11 @@ def matrix(
     quick: bool = True,
     **options: Any,
 ) -> Report:
-    """Configs on many GPUs with many cuDNN versions: a probe for each version, and one report of all.
+    """Probes configs on many GPUs with each of many cuDNN versions, and returns one report.
 
     ``configs`` may name the other axes ("targets", "cudnn", "framework", "config_files"), as for ``attnprobe matrix``;
-    arguments overrule them. ``options`` are those of :func:`probe`. Large matrices, parts of them and answers that are
-    kept are the business of ``attnprobe matrix``.
+    arguments override them. ``options`` are those of :func:`probe`. For large matrices, shards and stored answers, use
+    ``attnprobe matrix``.
     """
     document, axes = matrix_document(configs)
     chosen = targets if targets is not None else axes.get("targets")
@@ -133,12 +143,14 @@ def suggest(
     jobs: Optional[int] = None,
     **fields: Any,
 ) -> Suggestions:
-    """The smallest changes, one or two, after which configs work, each asked and compiled (docs/no.md).
+    """The smallest changes, one or two, that make configs work; each is confirmed and compiled (docs/no.md).
 
     >>> attnprobe.suggest(heads=12, seqlen=512, head_dim=100, target="a100").only.ways_out  # doctest: +SKIP
 
     config, fields, target, cudnn, framework, torch, jax, timeout, jobs: as in :func:`probe`.
-    keep: kinds of changes that are not to be made: "dtype,layout"; "cudnn" and "target" ask no others.
+
+    keep: excluded kinds of changes: "dtype,layout". With "cudnn" and "target" no others are asked.
+
     most: ways for a config on a target, 5 by default. most_asked: questions for one before it gives up, 160 by default.
     """
     return Suggestions.from_dict(_service.call(
@@ -173,11 +185,16 @@ def limits(
 
     >>> limits("head_dim", vary={"mask": ["none", "causal"], "pass": None}, target="h100,b200")  # doctest: +SKIP
 
-    field: "head_dim", or with the values to look at, {"head_dim": range(8, 513, 8)}; two fields are a map.
-    vary: fields of which each combination is a row: their names, or a dict of their values (None: all that a field has).
-    config, fields: the rest of the config; heads, seqlen and head_dim that nobody gives are assumed (``Limits.assumed``).
-    target: as in :func:`probe`, the representative GPUs by default. cudnn: versions ("9.14,9.28", a list) or "all".
-    by: what makes a run, "answer", "engine", "category" or "all"; "time" runs each point of a map on a GPU of this machine.
+    field: "head_dim", or with values, {"head_dim": range(8, 513, 8)}. Two fields make a map.
+
+    vary: fields whose combinations are rows: their names, or a dict of their values (None: all values of a field).
+
+    config, fields: the rest of the config. Missing heads, seqlen and head_dim are assumed (``Limits.assumed``).
+
+    target: as in :func:`probe`, by default the representative GPUs. cudnn: versions ("9.14,9.28", a list) or "all".
+
+    by: what is equal within a run: "answer", "engine", "category" or "all". With "time" it runs each point of a map on a
+    GPU of this machine.
     """
     given = None if config is None and not fields else document_of(config, fields)
     return Limits.from_dict(_service.call(
@@ -196,7 +213,7 @@ def limits(
 
 
 def bugs(*ids: str, target: Optional[TargetLike] = None, cudnn: Words = None, framework: Words = None) -> Tuple[Bug, ...]:
-    """The known bugs of these names, or all, that concern a cuDNN, here or not, or a framework's, on some GPU.
+    """The known bugs with these names, or all, that affect a cuDNN, installed or not, or a framework's, on some GPU.
 
     >>> [bug.id for bug in attnprobe.bugs(framework="torch==2.13", target="h100")]  # doctest: +SKIP
     """
@@ -208,14 +225,14 @@ def bugs(*ids: str, target: Optional[TargetLike] = None, cudnn: Words = None, fr
 def explain(text_or_exception: Union[str, BaseException]) -> Explanation:
     """Who refused an attention, why and what to do, from a text or an exception; needs no cuDNN.
 
-    An exception is read with its traceback, its causes and its notes. Raises UsageError for a text in which nothing is known.
+    Reads an exception with its traceback, causes and notes. Raises UsageError for a text without a known message.
     """
     text = _text_of(text_or_exception) if isinstance(text_or_exception, BaseException) else text_or_exception
     return Explanation.from_dict(_service.call("explain", text=text))
 
 
 def _text_of(problem: BaseException) -> str:
-    """As Python prints it, but for the lines of source: a sentence in these was not said."""
+    """As Python prints it, but without source lines: a sentence in them is not a message."""
     chain: List[BaseException] = []
     one: Optional[BaseException] = problem
     while one is not None and one not in chain:
@@ -235,7 +252,7 @@ def targets() -> Tuple[Target, ...]:
 
 
 def libraries() -> Tuple[Library, ...]:
-    """The cuDNNs on this machine, in the order in which they are looked for."""
+    """The cuDNNs on this machine, in search order."""
     return tuple(Library.from_dict(library) for library in _service.call("libraries")["libraries"])
 
 

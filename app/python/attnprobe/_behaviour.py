@@ -1,4 +1,4 @@
-"""What the records of a report can do besides holding data. The records themselves are written from the schema (_records.py)."""
+"""The methods of a report's records. The records themselves are generated from the schema (_records.py)."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ if TYPE_CHECKING:
 
 
 class Usable(str, enum.Enum):
-    """What a person wants to know. It equals its word: ``result.usable == "yes"``."""
+    """The answer. It equals its word: ``result.usable == "yes"``."""
 
-    #: the engine config that a program would get passes every stage that was asked for
+    #: the engine config that a program would get passes every requested stage
     YES = "yes"
-    #: cuDNN takes it, and something stands in the way: ``result.but``
+    #: cuDNN supports it, but there is an obstacle: ``result.but``
     BUT = "but"
     #: cuDNN refuses it, crashes, hangs or computes something wrong: ``result.root_cause``
     NO = "no"
@@ -86,23 +86,23 @@ class Result:
 
     @property
     def name(self) -> str:
-        """The config's name; its pattern where it has none."""
+        """The config's name, else its pattern."""
         config = self.config or {}
         return str(config.get("name") or config.get("pattern") or (self.graph.pattern if self.graph else None) or "graph")
 
     @property
     def engine_config(self) -> Optional[_records.EngineConfig]:
-        """The first engine config that works, which is what a program would get; None for none."""
+        """The first engine config that works, which a program would get; None for none."""
         return next((config for config in self.engine_configs if config.works), None)
 
     @property
     def answer(self) -> str:
-        """"yes", "but" or "no"; cuDNN's verdict where the machine or an error left it open."""
+        """"yes", "but" or "no"; cuDNN's verdict if the machine or an error left it open."""
         return str(self.usable) if self.usable is not None else self.verdict
 
     @property
     def why(self) -> str:
-        """What works, what stands in the way, or why nothing works, in one line."""
+        """One line: the working engine config, the obstacle, or why nothing works."""
         return account_of(self)
 
     def __str__(self) -> str:
@@ -112,7 +112,7 @@ class Result:
         if self.root_cause is not None:
             if self.root_cause.explanation:
                 lines.append(f"  in plain words: {self.root_cause.explanation}")
-            # Behind an advice may stand the command that asks about it, on a line of its own.
+            # An advice may be followed by its command, on a separate line.
             lines += ["  what helps (probed): " + advice.replace("\n", "\n    ") for advice in self.root_cause.advice]
         else:
             lines += [f"  what helps (probed): {way}\n    {way.reproduce}" for way in self.ways_out]
@@ -120,7 +120,7 @@ class Result:
         return "\n".join(lines)
 
     def __bool__(self) -> NoReturn:
-        """Refused: a "but" is neither, and "there is a result" is a third meaning."""
+        """Refused: a "but" is neither, and users may mean "there is a result"."""
         raise TypeError(
             'a Result is neither true nor false; ask result.usable == "yes", '
             'result.verdict == "supported" or result.met'
@@ -133,7 +133,7 @@ class Result:
 
 
 def account_of(result: Result) -> str:
-    """Behind the answer, as the command line has it."""
+    """The text after the answer, as on the command line."""
     by_rule = "by rule, " if result.by_rule else ""
     if result.verdict != "supported":
         account = by_rule + _cause(result)

@@ -1,4 +1,4 @@
-"""Configs, targets and versions as the service takes them, from what Python programs have."""
+"""Converts the arguments of Python programs to configs, targets and versions of the service."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TargetLike = Union[str, Mapping[str, Any], Sequence[Union[str, Mapping[str, Any]
 #: a field, several, or fields with their values (None: all that there are)
 FieldsLike = Union[None, str, Sequence[str], Mapping[str, Optional[Sequence[Any]]]]
 
-# A field that sets several, and would be overruled by what they say.
+# A shorthand that sets several fields, which would override it.
 _SETS = {"heads": ("heads_q", "heads_kv"), "seqlen": ("seqlen_q", "seqlen_kv"), "head_dim": ("head_dim_qk", "head_dim_v")}
 # A string, or a comment: // to the end of the line, or /* … */.
 _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
@@ -40,7 +40,7 @@ def read_document(path: PathLike) -> Any:
         text = data.decode("utf-8-sig")
     except (OSError, EOFError, lzma.LZMAError, UnicodeDecodeError) as problem:
         raise UsageError(f"config: {name} cannot be read: {problem}") from problem
-    # Blanks in the place of comments: what a message says of a column stays right.
+    # Replaces comments by blanks, so that columns in messages stay right.
     plain = _STRING_OR_COMMENT.sub(
         lambda found: found.group() if found.group().startswith('"') else re.sub(r"[^\n]", " ", found.group()), text
     )
@@ -60,7 +60,7 @@ def _no_double(pairs: List[Tuple[str, Any]], name: str) -> Dict[str, Any]:
 
 
 def document_of(config: Optional[ConfigLike], fields: Mapping[str, Any]) -> Any:
-    """The config document of ``probe``'s arguments. Fields overrule what the document says, as options do."""
+    """The config document of ``probe``'s arguments. Fields override the document, as options do."""
     fields = {"pass" if name == "pass_" else name: value for name, value in fields.items()}
     if config is None:
         if not fields:
@@ -74,7 +74,7 @@ def document_of(config: Optional[ConfigLike], fields: Mapping[str, Any]) -> Any:
     if isinstance(document, Mapping):
         if "configs" not in document:
             return _overruled(document, fields)
-        # Defaults that a field would set apart must not come back under it.
+        # Defaults that a field overrides must not return.
         defaults = _overruled(document.get("defaults", {}), fields)
         return {**document, "defaults": defaults, "configs": [_overruled(one, fields) for one in document["configs"]]}
     return [_overruled(one, fields) for one in document]
@@ -110,21 +110,21 @@ def words_of(value: Union[None, str, Sequence[str]], option: str) -> Union[None,
 
 
 def values_of(values: Sequence[Any]) -> str:
-    """A range, or several values, as the service has them: 8:512:8, or none,causal."""
+    """A range, or several values, in the form of the service: 8:512:8, or none,causal."""
     if isinstance(values, range) and len(values) > 1:
         return f"{values[0]}:{values[-1]}:{values.step}"
     return ",".join(str(value).lower() if isinstance(value, bool) else str(value) for value in values)
 
 
 def fields_of(fields: FieldsLike) -> Union[None, str, List[str]]:
-    """Names of fields; with values of a mapping, or without, all that there are."""
+    """Names of fields, with the values of a mapping; without, all values."""
     if isinstance(fields, Mapping):
         return [name if values is None else f"{name}={values_of(values)}" for name, values in fields.items()]
     return words_of(fields, "fields")
 
 
 def target_of(target: Optional[TargetLike]) -> Any:
-    """The target, or targets, that is the words of --target, documents, or paths of documents."""
+    """Targets: words of --target, documents, or paths of documents."""
     if target is None or isinstance(target, (str, Mapping)):
         return target
     if isinstance(target, os.PathLike):
@@ -133,7 +133,7 @@ def target_of(target: Optional[TargetLike]) -> Any:
 
 
 def matrix_document(configs: ConfigLike) -> Tuple[Any, Dict[str, Any]]:
-    """A matrix' document without its other axes, and these: "targets", "cudnn" and "framework" of docs/matrix.md."""
+    """A matrix document without its other axes, and those axes: "targets", "cudnn" and "framework" of docs/matrix.md."""
     is_file = isinstance(configs, (str, os.PathLike))
     document = read_document(configs) if isinstance(configs, (str, os.PathLike)) else configs
     if not isinstance(document, Mapping) or "configs" not in document and "config_files" not in document:
@@ -158,7 +158,7 @@ def _with_files(document: Dict[str, Any], patterns: Union[str, Sequence[str]], f
 
 
 def _configs_of(document: Any) -> List[Any]:
-    """Each config by itself, with the defaults of its document."""
+    """Each config separately, with the defaults of its document."""
     if isinstance(document, Mapping):
         if "configs" not in document:
             return [document]

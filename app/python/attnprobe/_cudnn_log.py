@@ -1,7 +1,7 @@
-"""cuDNN's log of this process, switched on for a while.
+"""Enables cuDNN's log in this process for a while.
 
-Where cuDNN is loaded already, its log callback is set (cudnnSetCallback works at any time); where it is not yet, the
-variables that it reads as it is loaded are.
+If cuDNN is loaded already, sets its log callback (cudnnSetCallback works at any time). Otherwise sets the environment
+variables that cuDNN reads when it is loaded.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _LONGEST_MESSAGE = 16 << 20
 
 
 def _text_of(severity: int, message: int) -> bytes:
-    """A callback's message as cuDNN writes it into a file: several NUL-terminated texts, ended by an empty one."""
+    """A callback's message in the form of a log file. It has several NUL-terminated texts, and an empty one at the end."""
     prefix = _PREFIXES.get(severity, b"I")
     lines: List[bytes] = []
     size = 0
@@ -52,7 +52,7 @@ class CudnnLog:
         self._before: Tuple[int, Optional[int], Optional[int]] = (0, None, None)
 
     def start(self) -> None:
-        """Raises UsageError where cuDNN's log goes somewhere else already."""
+        """Raises UsageError if cuDNN's log already goes elsewhere."""
         destination = os.environ.get("CUDNN_LOGDEST_DBG")
         if destination and os.environ.get("CUDNN_LOGLEVEL_DBG", "0") != "0":
             raise UsageError(
@@ -60,8 +60,8 @@ class CudnnLog:
                 "`attnprobe explain` read that file"
             )
         folder = tempfile.gettempdir()
-        # A child that loads cuDNN crashes where it cannot open the file that the variable names (docs/logs.md), so the file is
-        # in no folder of its own, which would go away; nobody can guess its name.
+        # A child that loads cuDNN crashes if it cannot open the file in the variable (docs/logs.md). So the file has no
+        # temporary folder, which would be deleted; its name is unpredictable.
         self.path = os.path.join(folder, f"attnprobe-watch-{self._token}-{os.getpid()}.log")
         os.close(os.open(self.path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         library = loaded_library()
@@ -78,7 +78,7 @@ class CudnnLog:
         _active.append(self)
 
     def stop(self) -> None:
-        """Gives cuDNN's log back to whoever had it."""
+        """Restores the previous destination of cuDNN's log."""
         for name, value in self._saved.items():
             if value is None:
                 os.environ.pop(name, None)
@@ -89,10 +89,10 @@ class CudnnLog:
         if library is not None:
             functions = _functions_of(library)
             mask, data, function = self._before
-            # One that the program set in between stays.
+            # A callback that the program set meanwhile stays.
             if _callback_of(functions)[2] == (None if self._file is None else _address(_receiver)):
-                # Without a callback cuDNN would print its errors from now on, which it did not before. abs() of C does nothing with
-                # the severity, its first argument; a function of Python's would be called after the interpreter's end.
+                # Without a callback cuDNN would print its errors from now on, unlike before. C's abs() has no effect on the
+                # severity, its first argument. A Python function could be called after the interpreter's end.
                 functions.cudnnSetCallback(mask if function else _ERRORS, data, function or _address(ctypes.CDLL(None).abs))
         if self in _active:
             _active.remove(self)
@@ -101,7 +101,7 @@ class CudnnLog:
             self._file = None
 
     def remove(self) -> None:
-        """Removes the log, and what children of this process wrote beside it."""
+        """Removes the log, and the logs of child processes next to it."""
         folder, start = tempfile.gettempdir(), f"attnprobe-watch-{self._token}-"
         for name in os.listdir(folder):
             if name.startswith(start):
@@ -111,7 +111,7 @@ class CudnnLog:
                     pass
 
     def write(self, text: bytes) -> None:
-        """Appends one message, as long as there is room."""
+        """Appends one message, up to the size limit."""
         file = self._file
         if file is None or self._size + len(text) > self._most:
             self.left_out += len(text)
@@ -124,7 +124,7 @@ _active: List[CudnnLog] = []
 
 
 def _receive(severity: int, _data: Optional[int], _debug: Optional[int], message: Optional[int]) -> None:
-    # Called by cuDNN in any thread: nothing may leave it.
+    # Called by cuDNN in any thread: no exception may leave it.
     try:
         if message and _active and _active[-1].process == os.getpid():  # not of a fork()
             _active[-1].write(_text_of(severity, message))
@@ -132,13 +132,13 @@ def _receive(severity: int, _data: Optional[int], _debug: Optional[int], message
         pass
 
 
-# As long as the process: a thread of cuDNN's may be inside while a watch ends.
+# Lives as long as the process: a cuDNN thread may be inside when a watch ends.
 _receiver = _Callback(_receive)
 
 
 def _functions_of(library: str) -> Any:
     try:
-        # RTLD_NOLOAD: the library that is there, never another one.
+        # RTLD_NOLOAD: only a library that is loaded already.
         loaded = ctypes.CDLL(library, mode=getattr(os, "RTLD_NOLOAD", 0) | os.RTLD_NOW)
         set_callback, get_callback = loaded.cudnnSetCallback, loaded.cudnnGetCallback
     except (OSError, AttributeError) as problem:

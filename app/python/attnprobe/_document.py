@@ -1,4 +1,4 @@
-"""Frozen dataclasses made of JSON: known keys become typed fields, and all of it is kept in ``raw``."""
+"""Frozen dataclasses from JSON: known keys become typed fields, and ``raw`` keeps all of it."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ _converters: Dict[type, List[Tuple[str, str, _Converter]]] = {}
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Document:
-    """A JSON object. Fields that the object lacks have their default: an older library may not say everything."""
+    """A JSON object. Missing fields have their default, because an older library may not write them all."""
 
     #: the object as it came, with the keys that this version of the module does not know
     raw: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_dict(cls: Type[D], data: Mapping[str, Any]) -> D:
-        """Of a JSON object, as :meth:`to_dict` gives it."""
+        """From a JSON object, the inverse of :meth:`to_dict`."""
         values = {}
         for name, key, convert in _plan(cls):
             if key in data:
                 value = data[key]
-                # null where a value is expected is as good as no value; an Optional field has None as its default.
+                # null counts as absent; an Optional field has None as its default.
                 if value is not None:
                     values[name] = convert(value)
         return cls(raw=data, **values)
 
     def __repr__(self) -> str:
-        """In one line: what it says of itself, else its short fields that are not the default."""
+        """One line: its own text, else its short fields that are not the default."""
         if type(self).__str__ is not object.__str__:
             return f"<{type(self).__name__}: {(str(self).splitlines() or [''])[0]}>"
         told = [f"{name}={value!r}" for name, _, _ in _plan(type(self))
@@ -49,7 +49,7 @@ class Document:
 
 
 class Several(Sequence[E]):
-    """A document that is a sequence of its ``results``. Not a dataclass: one cannot be subscripted beside it in 3.9."""
+    """A document that is a sequence of its ``results``. Not a dataclass, which Python 3.9 does not allow with a subscripted base."""
 
     results: Tuple[E, ...]
 
@@ -73,14 +73,14 @@ class Several(Sequence[E]):
 
     @property
     def only(self) -> E:
-        """The result, where there is one."""
+        """The only result."""
         if len(self.results) != 1:
             raise UsageError(f"only: there are {len(self.results)} results; allowed: one")
         return self.results[0]
 
 
 def _plan(cls: type) -> List[Tuple[str, str, _Converter]]:
-    """Field, its JSON key and what makes the one of the other, found once for each class."""
+    """Field, its JSON key and the converter, computed once per class."""
     plan = _converters.get(cls)
     if plan is None:
         hints = typing.get_type_hints(cls)
@@ -108,7 +108,7 @@ def _converter(hint: Any) -> _Converter:
         if issubclass(hint, Document):
             return hint.from_dict
         if issubclass(hint, enum.Enum):
-            # A word that a later library says stays a word.
+            # An unknown word, from a later library, stays a string.
             words = {member.value: member for member in hint}
             return lambda value: words.get(value, value)
     return _same

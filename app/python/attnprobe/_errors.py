@@ -1,4 +1,4 @@
-"""What attnprobe raises."""
+"""The exceptions of attnprobe."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ CANCELLED = -32800
 
 
 class Error(Exception):
-    """Anything that kept attnprobe from answering. What cuDNN refuses, crashes or hangs at is an answer and no error.
+    """An error that kept attnprobe from answering. If cuDNN refuses, crashes or hangs, that is an answer, not an error.
 
     ``str(error)`` names what was given, its value and what is allowed.
     """
@@ -23,7 +23,7 @@ class Error(Exception):
 
 
 class UsageError(Error, ValueError):
-    """A config, a target, a call or an option is not what attnprobe takes."""
+    """A config, a target, a call or an option is invalid."""
 
     kind = "usage"
 
@@ -40,7 +40,7 @@ class Cancelled(Error):
 
 def error_of(answer: Mapping[str, Any]) -> Error:
     """The exception for the member ``error`` of an answer."""
-    # Where something stands is said from the parameters of the request, of which Python's caller knows nothing.
+    # The place is relative to the parameters of the request, which a Python caller does not know.
     message, code = str(answer.get("message", "")).removeprefix("params/"), answer.get("code")
     data = answer.get("data")
     kind = data.get("kind") if isinstance(data, Mapping) else None

@@ -1,4 +1,4 @@
-"""What ``explain`` says of a text."""
+"""The result of ``explain``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ._records import Frontend, KnownBug, Reason, Requirement, RootCause
 
 @dataclass(frozen=True, repr=False)
 class Refusal(Document):
-    """A sentence by which somebody refused or failed."""
+    """A sentence that reports a refusal or a failure."""
 
     id: str = ""
     #: environment, execution, plan_compilation, cudnn_engine, cudnn_heuristics, cudnn_frontend or framework
@@ -38,7 +38,7 @@ class Refusal(Document):
 
 @dataclass(frozen=True, repr=False)
 class BugInText(Document):
-    """A known bug of cuDNN that fits what a text tells; that it is this one is not proved."""
+    """A known bug of cuDNN that fits the facts of a text. It is not proved to be the cause."""
 
     id: str = ""
     what: str = ""
@@ -56,7 +56,7 @@ class BugInText(Document):
 
 @dataclass(frozen=True, repr=False)
 class TextCall(Document):
-    """A call that the source in a text makes, and what rules and cuDNN say of it."""
+    """A call in a text's source, and the answers of rules and cuDNN."""
 
     line: int = 0
     call: str = ""
@@ -85,7 +85,7 @@ class TextCall(Document):
 
 @dataclass(frozen=True, repr=False)
 class OwnWords(Document):
-    """What the writer of a text says of the cause, and of what works."""
+    """The text author's own explanation of the cause, and of what works."""
 
     why: Tuple[str, ...] = ()
     works: Tuple[str, ...] = ()

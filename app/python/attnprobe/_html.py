@@ -1,4 +1,4 @@
-"""What notebooks show. Every text is escaped: names of configs and cuDNN's words are other people's."""
+"""The display in notebooks. Escapes every text, because names of configs and cuDNN's messages are foreign."""
 
 from __future__ import annotations
 

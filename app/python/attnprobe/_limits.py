@@ -1,4 +1,4 @@
-"""What ``limits`` finds: where support begins and ends along a field."""
+"""The result of ``limits``: where support begins and ends along a field."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Run(Document):
 
     @property
     def is_taken(self) -> bool:
-        """Whether cuDNN takes it: yes, but."""
+        """Whether cuDNN supports it: yes or but."""
         return _is_taken(self.answer)
 
     def __str__(self) -> str:
@@ -42,7 +42,7 @@ class Run(Document):
 
 @dataclass(frozen=True, repr=False)
 class Edge(Document):
-    """Why a run that is taken begins, ends, leaves numbers out, or is a but."""
+    """Why a supported run begins, ends, leaves numbers out, or is a but."""
 
     #: "below", "above", "between" or "inside"
     side: str = ""
@@ -76,7 +76,7 @@ class Value(Document):
 
 @dataclass(frozen=True, repr=False)
 class Time(Document):
-    """What the plans of a point took on a GPU: medians of cold runs in milliseconds."""
+    """The times of a point's plans on a GPU: medians of cold runs in milliseconds."""
 
     value: Any = None
     #: of the first choice that works
@@ -107,7 +107,7 @@ class LimitsRow(Document):
     surprises: int = 0
 
     def answer(self, value: Any) -> str:
-        """"yes", "but" or "no" (with engine or category where ``by`` asked for them), asked or predicted."""
+        """"yes", "but" or "no" (with engine or category if ``by`` includes them), asked or predicted."""
         for run in self.runs:
             if value in run:
                 return run.answer
@@ -118,7 +118,7 @@ class LimitsRow(Document):
 
     @property
     def taken(self) -> Tuple[Run, ...]:
-        """The runs that cuDNN takes."""
+        """The runs that cuDNN supports."""
         return tuple(run for run in self.runs if run.is_taken)
 
     def __str__(self) -> str:
@@ -129,7 +129,7 @@ class LimitsRow(Document):
 
 @dataclass(frozen=True, repr=False)
 class LimitsLine(Document):
-    """Rows that are alike, and what they differ in."""
+    """Rows with equal answers, and their differences."""
 
     configs: Tuple[str, ...] = ()
     varied: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class Limits(Document):
 
     @property
     def only(self) -> LimitsRow:
-        """The row, where there is one."""
+        """The only row."""
         if len(self.rows) != 1:
             raise UsageError(f"only: there are {len(self.rows)} rows; allowed: limits of one row")
         return self.rows[0]

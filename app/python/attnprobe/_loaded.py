@@ -7,7 +7,7 @@ import os
 import re
 from typing import Iterator, Optional
 
-# The library that has the graph API; libcudnn.so.9 only hands calls on to it.
+# The library with the graph API; libcudnn.so.9 only forwards calls to it.
 _GRAPH = re.compile(r"libcudnn_graph\.so\.\d")
 _ANY = re.compile(r"libcudnn(_\w+)?\.so\.\d")
 
@@ -24,7 +24,7 @@ def _mapped_files() -> Iterator[str]:
 
 
 def loaded_library() -> Optional[str]:
-    """The file of libcudnn_graph, else of another library of cuDNN, in this process; None where there is none."""
+    """The file of libcudnn_graph, else of another library of cuDNN, in this process; None if none is loaded."""
     other = None
     for path in _mapped_files():
         name = path.rpartition("/")[2]
@@ -36,12 +36,12 @@ def loaded_library() -> Optional[str]:
 
 
 def loaded_version() -> Optional[int]:
-    """The number of that cuDNN, 91900 for 9.19.0; None where there is none, or it does not say."""
+    """The number of that cuDNN, 91900 for 9.19.0; None if none is loaded, or the library does not say."""
     path = loaded_library()
     if path is None:
         return None
     try:
-        # RTLD_NOLOAD: the library that is there, never another one.
+        # RTLD_NOLOAD: only a library that is loaded already.
         function = ctypes.CDLL(path, mode=getattr(os, "RTLD_NOLOAD", 0) | os.RTLD_NOW).cudnnGetVersion
     except (OSError, AttributeError):
         return None

@@ -1,11 +1,11 @@
-"""The `attnprobe` command of a Python environment: becomes the program that lies in this package."""
+"""The `attnprobe` command of a Python environment: executes the program in this package."""
 
 import os
 import sys
 
 
 def path() -> str:
-    """Where the program lies; the null driver lies beside it, which is how it finds it."""
+    """The path of the program, which finds the null driver next to it."""
     return os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "attnprobe")
 
 

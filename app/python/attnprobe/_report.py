@@ -46,7 +46,7 @@ class Report(Several[Result], Document):
 
     @property
     def cudnn_versions(self) -> Tuple[str, ...]:
-        """Those that answered, in the order of the results."""
+        """The cuDNNs that answered, in the order of the results."""
         return tuple(dict.fromkeys(result.cudnn.version or "" for result in self.results))
 
     def where(self, *, config: Optional[str] = None, target: Optional[str] = None, cudnn: Optional[str] = None,
@@ -62,7 +62,7 @@ class Report(Several[Result], Document):
         )
 
     def to_json(self, path: Union[str, "os.PathLike[str]", None] = None) -> str:
-        """The JSON of the report, which is written to ``path`` where one is given."""
+        """The JSON of the report; also written to ``path`` if given."""
         text = json.dumps(dict(self.raw), indent=2, ensure_ascii=False) + "\n"
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
@@ -70,7 +70,7 @@ class Report(Several[Result], Document):
         return text
 
     def to_table(self) -> str:
-        """Aligned text: a line a result, or, with several cuDNNs, a line a config and target and a column a cuDNN."""
+        """Aligned text: one line per result, or with several cuDNNs one line per config and target, one column per cuDNN."""
         head, rows = self._cells(lambda result: result.answer)
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [head, *rows]]
@@ -107,7 +107,7 @@ class Report(Several[Result], Document):
 
 
 def merged(reports: Sequence[Report]) -> Report:
-    """One report of several: their results by config and target, the cuDNNs of each cell side by side."""
+    """Merges reports: results by config and target, the cuDNNs of each cell next to each other."""
     if len(reports) == 1:
         return reports[0]
     order: Dict[Tuple[str, str], List[Mapping[str, Any]]] = {}
@@ -115,7 +115,7 @@ def merged(reports: Sequence[Report]) -> Report:
         for result in report:
             order.setdefault((result.name, result.target.id), []).append(result.raw)
     raw = {key: value for key, value in reports[0].raw.items() if key != "cudnn"}
-    # Of one library a report says more; each result has the one that it is of.
+    # A report describes one library in detail; each result names its own.
     raw["cudnn"] = None
     raw["results"] = [result for results in order.values() for result in results]
     return Report.from_dict(raw)

@@ -1,4 +1,4 @@
-"""The way to the library: libattnprobe.so in this process, whose workers are processes of the program attnprobe."""
+"""Calls the library, libattnprobe.so, in this process. Its workers are processes of the program attnprobe."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BIN = pathlib.Path(__file__).resolve().parent / "_bin"
 
 
 def _packaged(variable: str, name: str) -> Optional[str]:
-    """What the environment variable names, else what the wheel brought; None where there is neither."""
+    """The path in the environment variable, else the file in the wheel, else None."""
     given = os.environ.get(variable)
     if given:
         if not os.path.isfile(given):
@@ -41,7 +41,7 @@ def library_path() -> str:
 
 
 def program_path() -> str:
-    """The program attnprobe: the one of the wheel, or that of ATTNPROBE_PROGRAM, beside ATTNPROBE_LIBRARY or on PATH."""
+    """The program attnprobe: the wheel's, or that of ATTNPROBE_PROGRAM, next to ATTNPROBE_LIBRARY or on PATH."""
     path = _packaged("ATTNPROBE_PROGRAM", "attnprobe")
     if path is None and os.environ.get("ATTNPROBE_LIBRARY"):
         beside = pathlib.Path(library_path()).parent / "attnprobe"
@@ -56,7 +56,7 @@ def program_path() -> str:
 
 
 class _Library:
-    """The functions of attnprobe.h. ctypes lets go of the GIL while one of them runs."""
+    """The functions of attnprobe.h. ctypes releases the GIL while one of them runs."""
 
     def __init__(self, path: str) -> None:
         try:
@@ -68,7 +68,7 @@ class _Library:
         self.open = loaded.attnprobe_open
         self.open.argtypes, self.open.restype = [ctypes.c_char_p], ctypes.c_void_p
         self.call = loaded.attnprobe_call
-        # c_void_p and not c_char_p: ctypes would copy the text and lose the pointer that has to be freed.
+        # c_void_p and not c_char_p: ctypes would copy the text and lose the pointer that must be freed.
         self.call.argtypes, self.call.restype = [ctypes.c_void_p, ctypes.c_char_p], ctypes.c_void_p
         self.free = loaded.attnprobe_free
         self.free.argtypes, self.free.restype = [ctypes.c_void_p], None
@@ -80,7 +80,7 @@ class _Library:
 
 
 class Session:
-    """Workers that stay between calls. Calls may come from several threads at a time."""
+    """Persistent workers. Thread-safe."""
 
     def __init__(self, library: Optional[str] = None, program: Optional[str] = None) -> None:
         self._library = _Library(library or library_path())
@@ -92,7 +92,7 @@ class Session:
             raise EnvironmentProblem("attnprobe has no memory for a session")
 
     def call(self, method: str, params: Mapping[str, Any]) -> Any:
-        """The result of one request. Ctrl-C cancels it. Raises what :mod:`attnprobe._errors` has."""
+        """The result of one request. Ctrl-C cancels it. Raises the exceptions of :mod:`attnprobe._errors`."""
         number = next(self._numbers)
         request = _encoded({"jsonrpc": "2.0", "id": number, "method": method, "params": params})
         if threading.current_thread() is threading.main_thread():
@@ -104,7 +104,7 @@ class Session:
         return answer.get("result")
 
     def close(self, wait: bool = True) -> None:
-        """Ends the workers. Calls that are under way end first; without `wait` nothing is done where there are some."""
+        """Ends the workers after running calls have ended. Without `wait` it does nothing if there are any."""
         with self._changed:
             if not wait and self._calls:
                 return
@@ -136,7 +136,7 @@ class Session:
         return answer
 
     def _interruptible(self, request: bytes, number: int) -> Dict[str, Any]:
-        """Python hears of Ctrl-C only between its own instructions, so the main thread waits for another one."""
+        """Python handles Ctrl-C only between its own instructions, so the main thread waits for another thread."""
         answers: List[Dict[str, Any]] = []
         problems: List[BaseException] = []
 
@@ -167,7 +167,7 @@ def _encoded(request: Mapping[str, Any]) -> bytes:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers of numpy and of torch, and paths, as JSON has them."""
+    """Converts numbers of numpy and torch, and paths, for JSON."""
     if isinstance(value, os.PathLike):
         return os.fspath(value)
     if isinstance(value, (set, frozenset, range)):
@@ -201,13 +201,13 @@ def _close() -> None:
     global _session
     with _lock:
         closing, _session = _session, None
-    # A call that goes on in a daemon thread ends with the process, and its worker with that.
+    # A call in a daemon thread ends with the process, and so does its worker.
     if closing is not None:
         closing.close(wait=False)
 
 
 def _forget() -> None:
-    """In a child of fork() the parent's session is memory without its threads and workers: it gets one of its own."""
+    """A child of fork() has the parent's session without its threads and workers, so it gets a new one."""
     global _session, _lock
     _session, _lock = None, threading.Lock()
 

@@ -1,4 +1,4 @@
-"""What ``suggest`` and ``bugs`` say."""
+"""The results of ``suggest`` and ``bugs``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ._records import Cudnn, KnownBug, Obstacle, RootCause, Target, WayOut
 
 @dataclass(frozen=True, repr=False)
 class Suggestion(Document):
-    """One config on one target: its answer, and the changes after which it is a yes."""
+    """One config on one target: its answer, and the changes that make it a yes."""
 
     config: Optional[Mapping[str, Any]] = None
     target: Target = Target()
@@ -35,12 +35,12 @@ class Suggestion(Document):
 
     @property
     def helped(self) -> bool:
-        """Whether it is a yes, or gets to be one."""
+        """Whether it is a yes, or can become one."""
         return self.usable == Usable.YES or bool(self.ways_out)
 
     @property
     def why(self) -> str:
-        """What stands in the way, in one line."""
+        """The obstacle, in one line."""
         if self.root_cause is not None:
             return f"{self.root_cause.category}: {self.root_cause.reason.split(' at: ')[0] or self.root_cause.explanation}"
         return "; ".join(obstacle.text for obstacle in self.but)
@@ -62,7 +62,7 @@ class Suggestion(Document):
 
 @dataclass(frozen=True, repr=False)
 class Suggestions(Several[Suggestion], Document):
-    """What was suggested, configs in order and each on all targets in turn. Schema ``attnprobe/suggest/1``."""
+    """Suggestions for configs in order, each on all targets in turn. Schema ``attnprobe/suggest/1``."""
 
     schema: str = ""
     results: Tuple[Suggestion, ...] = ()
@@ -77,7 +77,7 @@ class Suggestions(Several[Suggestion], Document):
 
 @dataclass(frozen=True, repr=False)
 class Sighting(Document):
-    """A bug's experiment, made once."""
+    """One run of a bug's experiment."""
 
     bug: str = ""
     gpu: str = ""
@@ -92,7 +92,7 @@ class Sighting(Document):
 
 @dataclass(frozen=True, repr=False)
 class Bug(KnownBug):
-    """A known bug of cuDNN's attention: whom it concerns, and where it was seen."""
+    """A known bug of cuDNN's attention: what it affects, and where it was seen."""
 
     #: the versions that have it: "9.10 to 9.19"
     cudnn: str = ""

@@ -1,4 +1,4 @@
-"""``with attnprobe.watch() as seen:`` tells which attention the code inside brings to cuDNN, in this process."""
+"""``with attnprobe.watch() as seen:`` records the attention that the code inside asks cuDNN for, in this process."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Executed(Document):
 
 @dataclass(frozen=True, repr=False)
 class SeenGraph(Document):
-    """A distinct operation graph that came to cuDNN."""
+    """A distinct operation graph that cuDNN received."""
 
     number: int = 0
     description: str = ""
@@ -71,7 +71,7 @@ class SeenGraph(Document):
 
 
 class Seen:
-    """What :func:`watch` saw; there once the ``with`` block has ended."""
+    """The findings of :func:`watch`, available after the ``with`` block."""
 
     def __init__(self) -> None:
         self._graphs: Optional[Tuple[SeenGraph, ...]] = None
@@ -114,14 +114,14 @@ class Seen:
 
 @contextmanager
 def watch(most_megabytes: int = _MOST_MEGABYTES) -> Iterator[Seen]:
-    """Which attention the code inside brings to cuDNN, with which engines, and what cuDNN refuses.
+    """Records the attention that the code inside asks cuDNN for, with its engines, and cuDNN's refusals.
 
-    It sees every thread of this process, not its children (for these: ``attnprobe trace``). cuDNN logs every call while it
-    goes on, some 50 KB for each execution: a few steps are enough. A log callback that the program set gets nothing until
-    the end. Of a log of more than ``most_megabytes`` the rest is left out, and ``seen.notes`` says so.
+    It sees every thread of this process, but not its children (for these: ``attnprobe trace``). Meanwhile cuDNN logs every
+    call, about 50 KB per execution, so a few steps are enough. The program's own log callback receives nothing until the
+    end. A log is cut off after ``most_megabytes``, and ``seen.notes`` says so.
 
-    Not seen: executions from a CUDA graph that was captured before, and what a framework keeps from cuDNN
-    (:func:`attnprobe.torch.why` says that).
+    Not seen: executions from a CUDA graph that was captured before, and calls that a framework keeps from cuDNN
+    (:func:`attnprobe.torch.why` shows those).
     """
     global _is_watching
     if _is_watching:
@@ -169,7 +169,7 @@ def _graphs(listed: Mapping[str, Any], explanation: Optional[Explanation]) -> Tu
 
 
 def _asked(command: str, *arguments: str) -> Tuple[Optional[Dict[str, Any]], str]:
-    """The program reads a log of any length piece by piece; what it says, or why it says nothing."""
+    """The program's reading of a log of any length, or why there is none."""
     program = _service.program_path()
     try:
         run = subprocess.run([program, command, "--format", "json", *arguments], capture_output=True, check=False)

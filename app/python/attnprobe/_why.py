@@ -1,4 +1,4 @@
-"""What ``attnprobe.torch.why`` and ``attnprobe.jax.why`` say of a call."""
+"""The result of ``attnprobe.torch.why`` and ``attnprobe.jax.why`` for a call."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _FIRST_THAT_SIMULATES = 90800
 
 @dataclass(frozen=True)
 class Why:
-    """Which backend takes a call, why not cuDNN, what cuDNN would say, and what to change."""
+    """The backend for a call, why it is not cuDNN, cuDNN's answer, and what to change."""
 
     #: "cudnn"; another backend by its name where it is known ("flash", "efficient", "math", "xla"); "other" where it is
     #: known only that it is not cuDNN; "none" where the call raises
@@ -46,7 +46,7 @@ class Why:
 
     @property
     def backward(self) -> Optional[Result]:
-        """cuDNN's answer to the backward graph; None where no gradient is asked for."""
+        """cuDNN's answer to the backward graph; None if no gradient is requested."""
         return next((result for result in self.report if (result.config or {}).get("pass") == "bprop"), None)
 
     @property
@@ -67,7 +67,7 @@ class Why:
         return f"{title} {what} on {self.target.id} ({self.target.name}), {by}"
 
     def to_dict(self) -> Dict[str, Any]:
-        """All of it as JSON has it."""
+        """All of it as JSON."""
         return {
             "backend": self.backend,
             "backend_by": self.backend_by,
@@ -109,7 +109,7 @@ def one_target(report: Report, option: str = "target") -> Target:
 
 
 def gate_of(report: Report, framework: str) -> Framework:
-    """The framework's answer, which the first result has, as each of them."""
+    """The framework's answer, which all results share."""
     for gate in report[0].frameworks:
         if gate.framework == framework:
             return gate
@@ -117,7 +117,7 @@ def gate_of(report: Report, framework: str) -> Framework:
 
 
 def asked(framework: str, call: Mapping[str, Any], target: Any, cudnn: Any, plans: str, quick: bool) -> Report:
-    """cuDNN's answers to the call; what may help is looked for where it refuses, and nowhere else."""
+    """cuDNN's answers to the call, with fixes only for refusals."""
     is_simulated = not str(target).startswith("device:")
     words: Dict[str, Any] = {framework: call, "target": target, "cudnn": cudnn or loaded_cudnn(is_simulated), "plans": plans}
     report = _api.probe(quick=True, **words)
@@ -126,7 +126,7 @@ def asked(framework: str, call: Mapping[str, Any], target: Any, cudnn: Any, plan
 
 
 def reasons_of(gate: Framework, report: Report) -> Tuple[str, ...]:
-    """What keeps the call from cuDNN, the framework first, since it decides first."""
+    """The reasons that keep the call from cuDNN; the framework's come first, since it decides first."""
     reasons: List[str] = []
     if gate.takes in ("refused", "by_name", "not_in_call", "wrong", "unknown"):
         reasons.append(gate.text + (f"; {gate.instead}" if gate.instead else ""))
@@ -140,7 +140,7 @@ def reasons_of(gate: Framework, report: Report) -> Tuple[str, ...]:
 
 
 def changes_of(gate: Framework, report: Report) -> Tuple[str, ...]:
-    """What to change: the gate's rules first, then what was probed, then what gets around known bugs."""
+    """Fixes: from the gate's rules, then probed ones, then workarounds for known bugs."""
     changes = [f"{refusal.change} (by rule)" for refusal in gate.refusals if refusal.change]
     if gate.takes == "by_name" and gate.by_name:
         changes.append(f"name cuDNN: {gate.by_name} (by rule)")
@@ -153,13 +153,13 @@ def changes_of(gate: Framework, report: Report) -> Tuple[str, ...]:
 
 
 def _marked(advice: str, mark: str) -> str:
-    """Behind an advice may stand the command that asks about it, on a line of its own."""
+    """An advice may be followed by its command, on a separate line."""
     text, newline, command = advice.partition("\n")
     return f"{text} ({mark}){newline}{command}"
 
 
 def _by_pass(told: Sequence[Tuple[str, str]]) -> Tuple[str, ...]:
-    """Each text once, with the passes that it is of."""
+    """Each text once, with its passes."""
     passes: Dict[str, List[str]] = {}
     for text, of in told:
         passes.setdefault(text, []).append(of)
@@ -183,7 +183,7 @@ def _pass_of(result: Result) -> str:
 def loaded_cudnn(is_simulated: bool) -> Optional[str]:
     """The cuDNN that this process has loaded; None for none.
 
-    One before 9.8 answers for no GPU that is not there: then its number, for which the version rules answer.
+    A cuDNN before 9.8 cannot simulate a GPU. For it this is its number, for which the version rules answer.
     """
     version = loaded_version()
     if is_simulated and version is not None and version < _FIRST_THAT_SIMULATES:

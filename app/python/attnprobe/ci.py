@@ -1,6 +1,6 @@
-"""What a CI job runs: ``python3 -m attnprobe.ci matrix`` and ``python3 -m attnprobe.ci check`` (docs/matrix.md).
+"""The commands of a CI job: ``python3 -m attnprobe.ci matrix`` and ``python3 -m attnprobe.ci check`` (docs/matrix.md).
 
-Standard input is not read, and nothing but files and the environment decides: a job does here what it does there.
+It reads no standard input, and only files and the environment decide, so a job behaves the same everywhere.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from . import _api, _service
 from ._configs import matrix_document
 from ._errors import EnvironmentProblem, Error, UsageError
 
-# `matrix` exits with these codes when it wrote a report; any other code means there is none (docs/matrix.md).
+# `matrix` exits with these codes if it wrote a report, with any other code if not (docs/matrix.md).
 _ANSWERS = (0, 1, 4, 5)
-# GitHub takes no more of a step summary, and of a comment.
+# GitHub's limits on a step summary and a comment.
 _SUMMARY_BYTES, _COMMENT_CHARACTERS = 1 << 20, 65_000
 #: by which a job finds its own comment again
 MARKER = "<!-- attnprobe -->"
@@ -42,7 +42,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 
 
 def _with_values(arguments: List[str]) -> List[str]:
-    """An option of `matrix` and its value as one word: argparse takes a value such as --suggest for an option."""
+    """An option of `matrix` and its value as one word: argparse would read a value such as --suggest as an option."""
     if arguments[:1] != ["matrix"]:
         return arguments
     joined: List[str] = arguments[:1]
@@ -54,7 +54,7 @@ def _with_values(arguments: List[str]) -> List[str]:
 
 
 def _words(text: str) -> List[str]:
-    """Of a list with blanks, line breaks or commas between."""
+    """The items of a list with blanks, line breaks or commas between."""
     return [word for word in re.split(r"[\s,]+", text) if word]
 
 
@@ -84,7 +84,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def _program(*arguments: str, quiet: bool = False) -> Tuple[int, str]:
-    """Exit code and, where quiet, standard output."""
+    """Exit code and, if quiet, standard output."""
     run = subprocess.run([_service.program_path(), *arguments], stdout=subprocess.PIPE if quiet else None, check=False)
     return run.returncode, run.stdout.decode(errors="replace") if quiet else ""
 
@@ -110,7 +110,7 @@ def _matrix(options: argparse.Namespace) -> int:
     code, _ = _program(*arguments)
     if code not in _ANSWERS:
         return code if code > 0 else 3
-    # Of a lock the program has said in its report and exit code what got worse.
+    # For a lock, the program's report and exit code already tell what got worse.
     changes, changed = ("", int("### Got worse" in _text(out / "report.md"))) if lock else _changes(options.baseline, out, options.fail_on)
     report = _text(out / "report.md")
     comment = _comment(report, changes)
@@ -130,7 +130,7 @@ def _text(file: pathlib.Path) -> str:
 
 
 def _is_lock(baseline: str) -> bool:
-    """By its name, so that one that is missing is an error, or by how it begins."""
+    """By name, so that a missing one is an error, or by its beginning."""
     if baseline.endswith(".lock"):
         return True
     try:
@@ -141,7 +141,7 @@ def _is_lock(baseline: str) -> bool:
 
 
 def _files(text: str) -> List[str]:
-    """Every file is there: a pattern is the program's to read."""
+    """Whether every file exists; the program expands patterns."""
     files = [line for line in (_words(text) if "\n" not in text.strip() else text.splitlines()) if line.strip()]
     if not files:
         raise UsageError("--configs: no file is named")
@@ -149,7 +149,7 @@ def _files(text: str) -> List[str]:
 
 
 def _fetched(versions: Sequence[str]) -> List[str]:
-    """The versions, fetched where they are not here, "latest" by its number."""
+    """The versions, downloaded if missing, "latest" as its number."""
     if not versions:
         return []
     code, _ = _program("cudnn", "fetch", *versions)
@@ -168,7 +168,7 @@ def _newest() -> str:
 
 
 def _changes(baseline: str, out: pathlib.Path, fail_on: str) -> Tuple[str, int]:
-    """What changed, in Markdown, and 1 where it got worse."""
+    """The changes in Markdown, and 1 if something got worse."""
     if not baseline:
         return "", 0
     if not os.path.exists(baseline):
@@ -186,8 +186,8 @@ def _headline(report: str) -> str:
 
 
 def _comment(report: str, changes: str) -> str:
-    """What a person wants to know below a pull request: the count, what is not as expected, what changed, and where the page is."""
-    # A report against a lock says the same in a few lines; its tables come first.
+    """A comment for a pull request: the count, unexpected answers, changes, and the address of the page."""
+    # A report against a lock has the same in a few lines; its tables come first.
     told = [part.strip() for part in re.findall(r"^### (?:Got worse|Not as expected|Does not work).*?(?=^### |^\*yes\*: |^No failure|\Z)", report, re.S | re.M)]
     parts = [MARKER, f"**{_headline(report)}**", *told, changes.strip()]
     run = _run_address(os.environ)

@@ -1,4 +1,4 @@
-"""Why JAX does not take cuDNN for a call of jax.nn.dot_product_attention."""
+"""Why JAX does not use cuDNN for a call of jax.nn.dot_product_attention."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def why(
     plans: str = "none",
     quick: bool = False,
 ) -> Why:
-    """Which backend JAX takes for these arrays, why not cuDNN, what cuDNN would say, and what to change.
+    """The backend that JAX uses for these arrays, why it is not cuDNN, cuDNN's answer, and what to change.
 
     The arguments are those of ``jax.nn.dot_product_attention``; arrays, ``jax.ShapeDtypeStruct`` and tracers will do, and
     JAX is not imported. ``grad`` says whether the call is differentiated, which the call itself cannot see.
@@ -75,7 +75,7 @@ def describe(
     implementation: Optional[str] = None,
     grad: bool = False,
 ) -> Dict[str, Any]:
-    """The call as ``attnprobe --jax`` and ``attnprobe.probe(jax=…)`` take it (docs/from-frameworks.md)."""
+    """The call for ``attnprobe --jax`` and ``attnprobe.probe(jax=…)`` (docs/from-frameworks.md)."""
     call: Dict[str, Any] = {
         "query": _array(query, "query"),
         "key": _array(key, "key"),
@@ -97,7 +97,7 @@ def describe(
 
 
 def _release() -> Optional[str]:
-    """The release that is imported, else the one that is installed; None: attnprobe takes the newest that was read."""
+    """The imported release, else the installed one; None: attnprobe uses the newest known one."""
     module = sys.modules.get("jax")
     if module is not None:
         return str(getattr(module, "__version__", "")) or None
@@ -133,5 +133,5 @@ def _gpu_of(array: Any) -> Optional[str]:
 def _backend(takes: str, implementation: Optional[str]) -> str:
     if takes == "yes":
         return "cudnn"
-    # Named, JAX raises where its gate refuses; by itself it never takes cuDNN.
+    # With cuDNN named, JAX raises if its gate refuses; by default it never uses cuDNN.
     return "none" if implementation == "cudnn" else "xla"

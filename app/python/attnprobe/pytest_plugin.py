@@ -1,4 +1,4 @@
-"""A plugin of pytest: a marker that holds a config to its answer, and a fixture that asks.
+"""A plugin of pytest: a marker that checks a config's answer, and a fixture that asks.
 
     @pytest.mark.attention(config="configs/llama.json", targets="h100,b200", expect="yes", cudnn="9.19")
     def test_prefill(): ...
@@ -49,7 +49,7 @@ _cache: "pytest.StashKey[_Cache]" = pytest.StashKey()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Registers the marker, which --strict-markers asks for."""
+    """Registers the marker, which --strict-markers requires."""
     config.stash[_cache] = _Cache()
     config.addinivalue_line(
         "markers",
@@ -67,7 +67,7 @@ def attention(pytestconfig: pytest.Config) -> Callable[..., Report]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Asks before the body of the test runs. Here and not in its setup, so that another answer is a failure, no error."""
+    """Asks before the body of the test runs. Not in its setup, so that another answer is a failure, not an error."""
     for mark in item.iter_markers("attention"):
         failure = _failure_of(mark, item)
         if failure:
@@ -88,7 +88,7 @@ def _failure_of(mark: pytest.Mark, item: pytest.Item) -> str:
         _check_words(expect)
         cache, config = item.config.stash[_cache], _found(config, item)
         report = cache.probe(config, **words)
-        # What may help costs seconds, and is looked for where the test fails for a refusal.
+        # Searching for fixes takes seconds, so it is only done if a test fails for a refusal.
         if looks_further and any(result.root_cause and not _is_met(result, expect) for result in report):
             report = cache.probe(config, **{**words, "quick": False})
     except UsageError as problem:
@@ -99,7 +99,7 @@ def _failure_of(mark: pytest.Mark, item: pytest.Item) -> str:
 
 
 def _found(config: Any, item: pytest.Item) -> Any:
-    """A file is looked for beside the test first, then where pytest runs."""
+    """Searches a file next to the test first, then in pytest's working directory."""
     if not isinstance(config, (str, os.PathLike)):
         return config
     beside = pathlib.Path(item.path).parent / config

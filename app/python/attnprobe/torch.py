@@ -1,4 +1,4 @@
-"""Why PyTorch does not take cuDNN for a call of scaled_dot_product_attention."""
+"""Why PyTorch does not use cuDNN for a call of scaled_dot_product_attention."""
 
 from __future__ import annotations
 
@@ -37,16 +37,20 @@ def why(
     plans: str = "none",
     quick: bool = False,
 ) -> Why:
-    """Which backend PyTorch takes for these tensors, why not cuDNN, what cuDNN would say, and what to change.
+    """The backend that PyTorch uses for these tensors, why it is not cuDNN, cuDNN's answer, and what to change.
 
-    The arguments are those of ``torch.nn.functional.scaled_dot_product_attention``, and nothing is computed with them:
-    tensors on the CPU or on ``meta`` are taken as if they were on ``target``, jagged nested tensors too. Tensors on a GPU
-    mean that GPU, and PyTorch itself says which backend it takes, unless ``target`` names another one. Switches of the
-    process count: ``sdpa_kernel``, ``enable_cudnn_sdp``, ``use_deterministic_algorithms``, ``no_grad``.
+    The arguments are those of ``torch.nn.functional.scaled_dot_product_attention``; nothing is computed. Tensors on the
+    CPU or on ``meta``, also jagged nested ones, count as tensors on ``target``. Tensors on a GPU mean that GPU, and
+    PyTorch itself names its backend, unless ``target`` is another one. Switches of the process count: ``sdpa_kernel``,
+    ``enable_cudnn_sdp``, ``use_deterministic_algorithms``, ``no_grad``.
 
-    target: one GPU. cudnn: as for ``attnprobe.probe``; by default the one that this process has loaded.
-    plans: "first" compiles what cuDNN would run first; by default its support check answers. quick: where cuDNN refuses,
-        what may help is not looked for, which takes a second.
+    target: one GPU.
+
+    cudnn: as for ``attnprobe.probe``; by default the one that this process has loaded.
+
+    plans: "first" compiles cuDNN's first choice; by default only the support check answers.
+
+    quick: if cuDNN refuses, does not search for fixes, which takes a second.
     """
     torch = _module()
     call = describe(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
@@ -55,7 +59,7 @@ def why(
         if not is_there:
             raise UsageError(f'target: query is on {_device(query)}, so which GPU is meant has to be said, such as target="h100"')
         target = f"device:{query.device.index or 0}"
-    # The tensors are taken as if they were on the target.
+    # The tensors count as tensors on the target.
     for name in ("query", "key", "value", "attn_mask"):
         if call.get(name) is not None:
             call[name].pop("device")
@@ -89,7 +93,7 @@ def describe(
     scale: Optional[float] = None,
     enable_gqa: bool = False,
 ) -> Dict[str, Any]:
-    """The call as ``attnprobe --torch`` and ``attnprobe.probe(torch=…)`` take it (docs/from-frameworks.md)."""
+    """The call for ``attnprobe --torch`` and ``attnprobe.probe(torch=…)`` (docs/from-frameworks.md)."""
     torch = _module()
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if not isinstance(tensor, torch.Tensor):
@@ -103,7 +107,7 @@ def describe(
         "scale": None if scale is None else float(scale),
         "enable_gqa": bool(enable_gqa),
         "grad_enabled": torch.is_grad_enabled(),
-        # With warn_only PyTorch's gate lets it pass.
+        # With warn_only PyTorch's gate accepts it.
         "deterministic": torch.are_deterministic_algorithms_enabled()
         and not torch.is_deterministic_algorithms_warn_only_enabled(),
         **{name: _is_enabled(torch, name, True) for name in _SWITCHES.values()},
@@ -148,7 +152,7 @@ def _dense(tensor: Any) -> Dict[str, Any]:
 
 
 def _nested(query: Any, key: Any, value: Any) -> Dict[str, Any]:
-    """Shapes with the longest length, and the lengths, of which a call has one list."""
+    """Shapes with the longest length, and the call's one list of lengths."""
     tensors: Dict[str, Any] = {}
     lengths: Optional[List[int]] = None
     for name, tensor in (("query", query), ("key", key), ("value", value)):
@@ -198,7 +202,7 @@ def _backend_by_rule(takes: str, statuses: List[str]) -> str:
 
 def _chosen(torch: Any, query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
             scale: Optional[float], enable_gqa: bool) -> Optional[str]:
-    """What PyTorch itself says; None where this release cannot."""
+    """PyTorch's own answer; None if this release has none."""
     choice = getattr(torch, "_fused_sdp_choice", None)
     if choice is None:
         return None

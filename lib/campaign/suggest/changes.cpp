@@ -48,7 +48,7 @@ class Changes {
     if (applies) changes_.push_back({kind, cost, text, std::move(make)});
   }
 
-  // The same computation asked in another form.
+  // The same computation in another form.
   void add_forms() {
     const bool legacy = spec_.pattern == Pattern::mha,
                narrow_seed = spec_.dropout && spec_.dropout->seed && *spec_.dropout->seed != SeedForm::i64;
@@ -56,7 +56,7 @@ class Changes {
         [](AttentionSpec& s) { s.dropout->seed = SeedForm::i64; });
     add(spec_.sum_exp && !spec_.max_logit, "max_logit", ChangeCost::none, "with the row maxima as an output too",
         [](AttentionSpec& s) { s.max_logit = true; });
-    // cuDNN 9.19 has the causal mask only with it, and backward graphs only with a mask.
+    // cuDNN 9.19 supports the causal mask only with it, and backward graphs only with a mask.
     add(legacy && !spec_.mask.padding && (spec_.mask.window_right || is_bprop(spec_)), "mask", ChangeCost::none,
         "with a padding mask, whose lengths may be the full ones", [](AttentionSpec& s) { s.mask.padding = true; });
     const bool square = spec_.seqlen_q == spec_.seqlen_kv && !spec_.mask.padding;
@@ -117,7 +117,8 @@ class Changes {
         });
   }
 
-  // 16 bytes of a 16-bit type are what every attention engine of cuDNN asks for; 16 of fp8; 128 and 256 are where kernels begin to exist.
+  // Every attention engine of cuDNN requires 16 bytes of a 16-bit type, or 16 elements of fp8. At 128 and 256 other
+  // kernels begin.
   void add_padding() {
     if (has_strides(spec_)) return;
     std::set<std::pair<int64_t, int64_t>> tried{{spec_.head_dim_qk, spec_.head_dim_v}};
@@ -147,14 +148,14 @@ class Changes {
             s.seqlen_q = q;
             s.seqlen_kv = kv;
             s.mask.padding = true;
-            if (had_lengths || s.batch > 64) return;  // then the lengths are those that are given at run time
+            if (had_lengths || s.batch > 64) return;  // then the lengths are those given at run time
             s.mask.seqlens_q.assign(static_cast<size_t>(s.batch), was_q);
             s.mask.seqlens_kv.assign(static_cast<size_t>(s.batch), was_kv);
           });
     }
   }
 
-  // What one call computes for a part of V, of the batch or of the heads is the same as for the whole.
+  // Parts of V, of the batch or of the heads can be computed in separate calls.
   void add_splitting() {
     if (has_strides(spec_)) return;
     const bool even_v = spec_.head_dim_v % 16 == 0 && !is_bprop(spec_) && spec_.head_dim_v > 64;

@@ -1,4 +1,4 @@
-// What somebody who asks for ways out gets: a result, with them, and the GPUs that need none.
+// The answer of `suggest`: a result with its ways out, and the GPUs that need none.
 #pragma once
 
 #include <string>
@@ -10,16 +10,16 @@ namespace attnprobe::campaign {
 
 struct Suggested {
   Answer result;
-  std::vector<std::string> gpus;  ///< representative ones, by id, on which the same config is a yes; none of a yes
+  std::vector<std::string> gpus;  ///< representative ones, by id, on which the same config is a yes; empty for a yes
 };
 
-/// The kinds of changes that are not to be made, from words as "dtype,layout". `place` begins the message of
-/// Error(usage) for a word that is none.
+/// The excluded kinds of changes, from words such as "dtype,layout". `place` begins the Error(usage) for an unknown
+/// word.
 std::set<std::string> read_kept(const std::vector<std::string>& words, const std::string& place);
 
-/// Asks the plan's one group, looks for ways out, and asks the other GPUs about what is refused. `plan.suggest` must be
-/// set; what it keeps counts for "cudnn" and "target" too. Throws as ask(); once the session is stopped, what is there so
-/// far.
+/// Asks the plan's one group, searches for ways out, and asks the other GPUs about refused configs. `plan.suggest` must
+/// be set; its `keep` applies to "cudnn" and "target" too. Throws like ask(); once the session is stopped, returns the
+/// results so far.
 std::vector<Suggested> suggest(Plan plan, const Session& session, const OnAnswer& on_answer = {});
 
 }  // namespace attnprobe::campaign

@@ -17,14 +17,14 @@ namespace {
 
 using attention::AttentionSpec;
 
-// One or two changes made to a config.
+// One or two changes of a config.
 struct Candidate {
   std::vector<const Change*> changes;
   AttentionSpec spec;
   double work = 1, memory = 1;  // see WayOut
 };
 
-// What is paid first, then how much of it. Two changes cost more than one of the same kind of price.
+// First the kind of cost, then its amount. Two changes cost more than one of the same kind.
 std::pair<int, double> price_of(const Candidate& candidate) {
   int cost = 0;
   for (const Change* change : candidate.changes) cost += 1 << static_cast<int>(change->cost);
@@ -36,7 +36,7 @@ void sort_by_price(std::vector<Candidate>& candidates) {
                    [](const auto& a, const auto& b) { return price_of(a) < price_of(b); });
 }
 
-// Elements of Q, K, V and O: what a call moves at least.
+// The elements of Q, K, V and O: the least that a call moves.
 double elements_of(const AttentionSpec& s) {
   const auto tensor = [&](int64_t heads, int64_t seqlen, int64_t head_dim) {
     return static_cast<double>(s.batch) * static_cast<double>(heads) * static_cast<double>(seqlen) *
@@ -52,8 +52,8 @@ bool asks_again(const Answer& result) {
   return (is_refused || is_but) && result.has_spec() && !result.by_rule && result.cudnn_version.is_known();
 }
 
-// Yes, or nothing in the way that was not there before and cannot be changed by a config: a framework that takes cuDNN only where it
-// is named does so whatever the config is.
+// Whether the answer is yes, or has only obstacles that existed before and that no config changes. For example, a
+// framework that uses cuDNN only by name does so for any config.
 bool is_way_out(const Answer& result) {
   if (result.usable == Usable::yes) return true;
   if (result.usable != Usable::but) return false;
@@ -114,7 +114,7 @@ class Suggester {
     return candidate;
   }
 
-  // Of candidates, the cheapest first: those that work, and whose first choice compiles.
+  // Keeps the candidates, cheapest first, that work and whose first choice compiles.
   void take(const std::vector<Candidate>& candidates) {
     constexpr size_t portion = 24;
     for (size_t begin = 0; begin < candidates.size() && result_.ways_out.size() < suggest_.most; begin += portion) {
@@ -129,7 +129,7 @@ class Suggester {
     }
   }
 
-  // Of the same kinds of changes the cheapest is enough: nobody pads to 256 where 104 will do.
+  // Of the same kinds of changes the cheapest is enough: padding to 256 is useless if 104 works.
   bool has_cheaper(const Candidate& candidate, const std::vector<Candidate>& working) const {
     const auto kinds = kinds_of(candidate);
     return std::any_of(working.begin(), working.end(), [&](const auto& other) { return kinds_of(other) == kinds; }) ||
@@ -152,7 +152,7 @@ class Suggester {
         working.push_back(candidates[i]);
         answers.push_back(std::move(*asked[i]));
       }
-    // As many at a time as are still wanted: what does not compile makes room for the next ones.
+    // As many at a time as are still needed; one that does not compile is replaced by the next.
     for (size_t begin = 0; begin < working.size() && result_.ways_out.size() < suggest_.most;) {
       const size_t end = std::min(working.size(), begin + suggest_.most - result_.ways_out.size());
       const std::vector<Candidate> next(working.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -214,8 +214,8 @@ class Suggester {
   const Session& session_;
   const SuggestOptions& suggest_;
   std::vector<Change> changes_;
-  Json asked_for_;        // the config as it is
-  double work_, memory_;  // its own
+  Json asked_for_;        // the original config
+  double work_, memory_;  // of the original config
   size_t asked_ = 0;
 };
 
@@ -225,11 +225,11 @@ void advise(Answer& result, const PlanOptions& options, const Session& session, 
   if (session.is_stopped() || !asks_again(result)) return;
   Suggester(result, options, session, suggest).run();
   if (!result.root_cause) return;
-  // A change that usually helps was tried here: it is among the ways out, or it does not help.
+  // A change that usually works was tried here: it is a way out, or it does not work.
   const auto* known = answer::find_reason({result.root_cause->status, result.root_cause->reason});
   if (known != nullptr && !known->changes.empty() && result.ways_out_unasked == 0)
     result.root_cause->in_general.clear();
-  // What helps stands with the reason, before what other GPUs say.
+  // Fixes follow the reason, before the answers of other GPUs.
   std::vector<std::string> texts;
   texts.reserve(result.ways_out.size());
   for (const auto& way : result.ways_out) texts.push_back(fmt::format("{}\n{}", text_of(way), way.reproduce));

@@ -1,4 +1,4 @@
-// An audit for people: campaign/audit.hpp.
+// The text of an audit (campaign/audit.hpp).
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace attnprobe::report {
 
-/// What the whole says in a line: "41 findings over 6 frameworks in 9,216 cells: …".
+/// A one-line summary: "41 findings over 6 frameworks in 9,216 cells: …".
 std::string audit_summary(const campaign::Audit& audit);
 
 std::string audit_text(const campaign::Audit& audit, const TextStyle& style);
 
-/// docs/audit.md's form; `command`: what was run.
+/// The form of docs/audit.md; `command`: the command that was run.
 std::string audit_markdown(const campaign::Audit& audit, const std::string& command);
 
 }  // namespace attnprobe::report

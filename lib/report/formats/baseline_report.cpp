@@ -13,7 +13,7 @@
 namespace attnprobe::report {
 namespace {
 
-// Of a list for people; what fails is told in full up to here, too: a page of a thousand rows is read by nobody.
+// Limits of lists: a page of a thousand rows is useless.
 constexpr size_t most_failures = 200, most_beside = 10;
 
 constexpr std::array<std::pair<LockStep, std::string_view>, 5> step_words{{{LockStep::worse, "worse"},
@@ -22,14 +22,14 @@ constexpr std::array<std::pair<LockStep, std::string_view>, 5> step_words{{{Lock
                                                                            {LockStep::fresh, "new"},
                                                                            {LockStep::unasked, "not asked"}}};
 
-// "9.14.0 -> 9.19.0" where the baseline has another.
+// "9.14.0 -> 9.19.0" if the baseline has another one.
 std::string versions_text(const LockChange& change) {
   if (!change.after) return change.before->cudnn;
   if (!change.before || change.before->cudnn == change.after->cudnn) return change.after->cudnn;
   return fmt::format("{} -> {}", change.before->cudnn, change.after->cudnn);
 }
 
-// cuDNN's words, or those of what stands in the way.
+// cuDNN's reason, or the obstacles.
 std::string reason_of(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
   if (answer.word == "but") return obstacles_text(answer);

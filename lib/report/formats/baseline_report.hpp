@@ -1,4 +1,4 @@
-// What a matrix says against a committed baseline: for a terminal, a step summary, and JUnit.
+// Compares a matrix with a committed baseline: for a terminal, a step summary, and JUnit.
 #pragma once
 
 #include <map>
@@ -11,25 +11,26 @@
 namespace attnprobe::report {
 
 struct BaselineReport {
-  std::string file;  ///< of the baseline, as the command line has it
+  std::string file;  ///< of the baseline, as on the command line
   const CellTable* table = nullptr;
   LockComparison comparison;        ///< of `table`
-  std::vector<const Cell*> missed;  ///< cells that are not what their config's own "expect" says
+  std::vector<const Cell*> missed;  ///< cells that differ from their config's own "expect"
 };
 
-/// "attention.lock: 150 cells compared: 2 worse, 1 better, 1 changed; 3 new": "nothing changed" where nothing did.
+/// "attention.lock: 150 cells compared: 2 worse, 1 better, 1 changed; 3 new", or "nothing changed".
 std::string baseline_headline(const BaselineReport& report);
 
-/// Every change, with cuDNN's reason where it is refused now; of those that are no failure a few, and how many more.
+/// Every change, with cuDNN's reason if it is refused now. Of changes that are not failures it lists a few, and the
+/// number of others.
 std::string baseline_text(const BaselineReport& report, const TextStyle& style);
 
-/// Markdown, for a step summary: what got worse, what misses its expectation, and the others' number.
+/// Markdown for a step summary: worse cells, unexpected cells, and the number of others.
 std::string baseline_markdown(const BaselineReport& report);
 
-/// JUnit XML, a case a cell; a failure where it got worse or misses its expectation.
+/// JUnit XML with one case per cell; a failure if it got worse or is unexpected.
 std::string baseline_junit(const BaselineReport& report);
 
-/// Why each cell that fails does.
+/// The reason of each failing cell.
 std::map<const Cell*, std::string> baseline_failures(const BaselineReport& report);
 
 }  // namespace attnprobe::report

@@ -22,17 +22,17 @@ std::vector<const BugSighting*> sightings_of(const std::string& bug) {
   return found;
 }
 
-// "h100, h200: wrong_result with 9.14.0, 9.19.0; right with 9.26.1": GPUs that show the same together.
+// "h100, h200: wrong_result with 9.14.0, 9.19.0; right with 9.26.1": groups GPUs with the same sightings.
 std::string seen_text(const std::string& bug) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> by_gpu;
   for (const auto* sighting : sightings_of(bug)) {
-    // Where nothing runs, a plan that is not seen to fail compiles.
+    // Without a run, a plan that was not seen to fail compiles.
     const bool compiles = sighting->simulated && sighting->seen == rules::Seen::not_run;
     by_gpu[sighting->gpu + (sighting->simulated ? " (simulated)" : "")]
           [compiles ? "compiles" : std::string(name_of(sighting->seen))]
               .push_back(sighting->cudnn);
   }
-  std::vector<std::pair<std::string, std::string>> gpus_of;  // what was seen, and by whom
+  std::vector<std::pair<std::string, std::string>> gpus_of;  // what was seen, and on which GPUs
   for (const auto& [gpu, by_seen] : by_gpu) {
     std::vector<std::string> words;
     for (const auto& [seen, versions] : by_seen)

@@ -1,4 +1,4 @@
-// Known bugs and their sightings, for people and machines.
+// Known bugs and their sightings, as text and JSON.
 #pragma once
 
 #include <string>
@@ -10,26 +10,26 @@
 
 namespace attnprobe::report {
 
-/// A known bug, and the frameworks that can meet it, where some were asked for.
+/// A known bug, and the requested frameworks that can trigger it.
 struct ConcerningBug {
   const rules::KnownBugRule* rule = nullptr;
   std::vector<campaign::Reach> reached_by = {};
 };
 
-/// Each bug with its versions, what it is, what to do, and where it was seen and was not.
+/// Each bug with its versions, description, workaround and sightings.
 std::string bugs_text(const std::vector<ConcerningBug>& bugs, const TextStyle& style);
 
 /// Schema "attnprobe/bugs/1".
 Json bugs_json(const std::vector<ConcerningBug>& bugs);
 
-/// One experiment that was made.
+/// One experiment that was run.
 struct BugExperiment {
   rules::BugSighting sighting;
   campaign::Agreement agreement;
   std::string reproduce;
 };
 
-/// A line each, those that contradict their entry first, and a summary.
+/// One line each, those that contradict their entry first, and a summary.
 std::string experiments_text(const std::vector<BugExperiment>& experiments, const TextStyle& style);
 
 /// Schema "attnprobe/bug-experiments/1".

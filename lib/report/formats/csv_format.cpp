@@ -1,4 +1,4 @@
-// A cell a line, for spreadsheets (RFC 4180).
+// One cell per line, for spreadsheets (RFC 4180).
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -11,20 +11,20 @@
 namespace attnprobe::report {
 namespace {
 
-// -1.5e-7, and neither a formula (-1+cmd) nor a word (-inf).
+// -1.5e-7, but not a formula (-1+cmd) or a word (-inf).
 bool is_number(const std::string& text) {
   const auto value = parse_number<double>(text);
   return value && std::isfinite(*value);
 }
 
-// A spreadsheet takes what begins so for a formula, and runs it; an apostrophe says that it is text.
+// A spreadsheet runs text with such a start as a formula; an apostrophe marks it as text.
 std::string as_no_formula(const std::string& text) {
   constexpr std::string_view begins_formula = "=+-@\t\r\n";
   const bool may_be_formula = !text.empty() && begins_formula.find(text[0]) != std::string_view::npos;
   return may_be_formula && !is_number(text) ? "'" + text : text;
 }
 
-// RFC 4180: quoted where it must be, quotes doubled.
+// RFC 4180: quoted if necessary, with doubled quotes.
 std::string csv_field(const std::string& given) {
   std::string text = as_no_formula(given);
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
@@ -39,7 +39,7 @@ std::string csv_line(const std::vector<std::string>& fields) {
   return line + "\r\n";
 }
 
-// As JSON writes it; "" where it was not measured.
+// As in JSON; "" if it was not measured.
 std::string figure_text(const CellEngine& engine, std::string_view key) {
   const auto value = engine.figure(key);
   return value ? fmt::format("{}", *value) : "";
@@ -59,7 +59,7 @@ std::string csv(const CellTable& table) {
     const CellConfig& config = table.configs[cell.place.config];
     const auto& target = table.target(cell);
     const CellEngine* best = fastest(answer);
-    // Untimed, the first that is viable is what a program would take.
+    // Without times, a program would use the first viable one.
     const auto first =
         std::find_if(answer.engines.begin(), answer.engines.end(), [](const auto& e) { return e.viable; });
     const CellEngine* chosen = best != nullptr ? best : first == answer.engines.end() ? nullptr : &*first;

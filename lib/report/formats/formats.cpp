@@ -9,7 +9,7 @@
 
 namespace attnprobe::report {
 
-// One a file of this folder.
+// One per file of this folder.
 extern const Format table_format, json_format, jsonl_format, csv_format, junit_format, markdown_format, html_format;
 
 const std::vector<Format>& formats() {
@@ -50,7 +50,7 @@ std::string render(const Format& format, const Document& document) {
 }
 
 void write_matrix_reports(const std::filesystem::path& folder, const CellLog& log, const CellTable& table) {
-  // Side by side: each is a whole document.
+  // In parallel: each file is a whole document.
   std::vector<std::future<void>> files;
   for (const Format& format : formats()) {
     if (format.matrix_file.empty()) continue;

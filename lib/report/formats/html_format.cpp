@@ -1,4 +1,4 @@
-// A matrix as one HTML page: the page's own files are built in, the cells go in as JSON.
+// A matrix as one HTML page: the page's files are built in, and the cells are JSON.
 #include <fmt/format.h>
 
 #include "base/text.hpp"
@@ -68,7 +68,7 @@ class Payload {
     return list;
   }
 
-  // The command asks on no target yet; the page adds the words of GPU and cuDNN.
+  // The commands have no target; the page adds the words of GPU and cuDNN.
   Json configs() const {
     Json list = Json::array();
     for (size_t c = 0; c < table_.configs.size(); ++c) {
@@ -106,7 +106,7 @@ class Payload {
     return list;
   }
 
-  // [kind, text, source] each.
+  // Each is [kind, text, source].
   Json all_of(const std::vector<CellObstacle>& list) {
     Json rows = Json::array();
     for (const CellObstacle& one : list)

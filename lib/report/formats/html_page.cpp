@@ -11,7 +11,7 @@ extern const EmbeddedFiles embedded_page;  // lib/report/page
 namespace attnprobe::report {
 namespace {
 
-// The files of lib/report/page that begin and end so, one after the other.
+// Concatenates the files of lib/report/page with that beginning and ending.
 std::string page_files(const std::string& beginning, std::string_view ending) {
   std::string text;
   for (const auto& [name, content] : embedded_page)
@@ -19,7 +19,7 @@ std::string page_files(const std::string& beginning, std::string_view ending) {
   return text;
 }
 
-// No HTML parser takes it for a tag or a comment, and JSON reads it back.
+// HTML parsers see no tag or comment in it, and JSON reads it back.
 std::string safe_in_html(const std::string& json) {
   std::string out;
   out.reserve(json.size());
@@ -39,7 +39,7 @@ void fill(std::string& page, const std::string& placeholder, const std::string& 
 std::string html_page(const std::string& name, const Json& data) {
   const std::string own = name + "_page";
   std::string page = page_files(own, ".html");
-  // The data last: what it holds is not looked through for placeholders.
+  // The data comes last, so that it is not searched for placeholders.
   fill(page, "/*STYLE*/", page_files("common_", ".css") + page_files(own, ".css"));
   fill(page, "/*SCRIPT*/", page_files("common_", ".js") + page_files(own, ".js"));
   fill(page, "/*DATA*/", safe_in_html(json_text(data)));

@@ -1,4 +1,4 @@
-// Pages of one file, with nothing outside of it. Not installed.
+// Self-contained HTML pages. Not installed.
 #pragma once
 
 #include <map>
@@ -9,10 +9,11 @@
 
 namespace attnprobe::report {
 
-/// lib/report/page/NAME_page.html with its own and the common styles and scripts, and the data that they read. `name`: "matrix", "map".
+/// lib/report/page/NAME_page.html with its own and the common styles and scripts, and their data. `name`: "matrix",
+/// "map".
 std::string html_page(const std::string& name, const Json& data);
 
-/// Values that many places of a page's data share, each once.
+/// Values that a page's data uses in many places, stored once.
 class Interned {
  public:
   int64_t index(const Json& value) {

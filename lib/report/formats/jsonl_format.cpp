@@ -1,4 +1,4 @@
-// A result a line, for programs that read as they come.
+// One result per line, for programs that read while results arrive.
 #include "base/text.hpp"
 #include "report/formats/format.hpp"
 

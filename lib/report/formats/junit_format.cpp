@@ -1,4 +1,4 @@
-// JUnit XML, which CI systems show: a test suite for each cuDNN and target, a test case a cell.
+// JUnit XML for CI systems: one test suite per cuDNN and target, one test case per cell.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace {
 
 using answer::Verdict;
 
-// Text and attributes alike. What XML 1.0 cannot say, and CI systems should not print, is escaped.
+// For text and attributes. Escapes characters that XML 1.0 does not allow or that CI systems should not print.
 std::string xml(const std::string& text) {
   std::string out;
   for (const char c : printable(text)) {
@@ -38,7 +38,7 @@ std::string expectation(const CellAnswer& answer) {
   return answer.expect.empty() ? "" : ", expected " + answer.expect;
 }
 
-// Everything that a person wants of a cell that does not work, or not as expected.
+// The details of a cell that does not work, or is unexpected.
 std::string account_of(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
   std::string text =
@@ -62,7 +62,7 @@ std::string account_of(const CellTable& table, const Cell& cell) {
   return text + "reproduce: " + reproduce_command(table, cell) + "\n";
 }
 
-// Why a cell does not work, or not as expected, with cuDNN's words; else "".
+// Why a cell does not work, or is unexpected, with cuDNN's reason; else "".
 std::string unmet_text(const CellAnswer& answer) {
   if (answer.met) return "";
   return fmt::format("{}{}{}{}", outcome_word(answer), expectation(answer), answer.reason.empty() ? "" : ": ",
@@ -91,7 +91,7 @@ std::string junit_text(const CellTable& table, const std::function<std::string(c
       cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(suite), xml(table.config(*cell)));
       const std::string message = failure_of(*cell);
       if (message.empty()) {
-        // It passes, and what stands in the way is still to be read.
+        // It passes, but the obstacles are still listed.
         const std::string but = obstacles_text(answer);
         cases += but.empty() ? "/>\n"
                              : fmt::format(">\n      <system-out>but {}{}{}</system-out>\n    </testcase>\n", xml(but),

@@ -1,4 +1,4 @@
-// JUnit XML of a matrix, whatever it is that fails a cell.
+// JUnit XML of a matrix, for any criterion of failure.
 #pragma once
 
 #include <functional>
@@ -8,7 +8,7 @@
 
 namespace attnprobe::report {
 
-/// A suite for each cuDNN and GPU, a case a cell. `failure_of` a cell is its message; "": it passes.
+/// One suite per cuDNN and GPU, one case per cell. `failure_of` returns a cell's message; "": it passes.
 std::string junit_text(const CellTable& table, const std::function<std::string(const Cell& cell)>& failure_of);
 
 }  // namespace attnprobe::report

@@ -1,4 +1,4 @@
-// Maps: two fields over a plane, as text and as SVG.
+// Maps of two fields, as text and as SVG.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -35,7 +35,7 @@ int64_t place_at(const limits::Axis& axis, size_t index) {
 
 namespace {
 
-// What a label looks like, in the order in which labels were met.
+// The appearance of labels, in order of first use.
 class Palette {
  public:
   size_t place_of(const std::string& label) {
@@ -57,7 +57,8 @@ class Palette {
     return std::string(1, letters[place % letters.size()]);
   }
 
-  // Greens and blues are taken, ambers are "but", greys and reds are not: told apart by people who do not see red from green, too.
+  // Greens and blues mean supported, ambers "but", greys and reds unsupported. Readers with red-green blindness can
+  // tell them apart.
   std::string colour(size_t place) const {
     const std::string& label = labels_[place];
     const auto nth = std::count_if(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(place),
@@ -90,7 +91,7 @@ std::string escaped(const std::string& text) {
   return out;
 }
 
-// What the digits and colours of times stand for.
+// The legend of the digits and colours of times.
 std::string times_text(const TimeScale& scale) {
   return fmt::format("time of the first choice, from {} to {} in equal ratios", ms_text(scale.shortest_ms()),
                      ms_text(scale.longest_ms()));
@@ -156,7 +157,7 @@ std::string map_svg(const Question& question, const Limits& limits) {
       for (size_t x = 0; x < width;) {
         const std::string label = label_text(point_at(limits, *maps[m].rows[y], across, x), question.shown);
         const auto ms = time_at(*maps[m].rows[y], place_at(across, x));
-        size_t end = x + 1;  // as far as the label goes on
+        size_t end = x + 1;  // as far as the label continues
         while (!ms && end < width && !time_at(*maps[m].rows[y], place_at(across, end)) &&
                label_text(point_at(limits, *maps[m].rows[y], across, end), question.shown) == label)
           ++end;

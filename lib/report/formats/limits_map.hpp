@@ -1,20 +1,20 @@
-// Maps as their writers need them. Not installed.
+// Maps for their writers. Not installed.
 #pragma once
 
 #include "report/formats/limits_text.hpp"
 
 namespace attnprobe::report {
 
-/// One map: its rows from the first value of the vertical axis on, which is the last of Question::vary.
+/// One map: its rows begin with the first value of the vertical axis, which is the last of Question::vary.
 struct Map {
   std::string title;
   std::vector<const limits::Row*> rows;
 };
 
-/// How a place of an axis is named in Row::asked and Row::times.
+/// The key of an axis's place in Row::asked and Row::times.
 int64_t place_at(const limits::Axis& axis, size_t index);
 
-/// A map for each combination of the other fields, GPUs and cuDNNs.
+/// One map per combination of the other fields, GPUs and cuDNNs.
 std::vector<Map> maps_of(const limits::Question& question, const limits::Limits& limits);
 
 }  // namespace attnprobe::report

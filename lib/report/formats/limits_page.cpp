@@ -1,4 +1,4 @@
-// Maps as a page to look at: each point with its answer and whether it was asked.
+// Maps as a page: each point with its answer, and whether it was asked.
 #include <fmt/format.h>
 
 #include "report/formats/html_page.hpp"
@@ -13,7 +13,7 @@ using limits::Point;
 using limits::Question;
 using limits::Row;
 
-// A point of a page: by place in the list of points, and whether it was asked.
+// A point of a page: its index in the list of points, and whether it was asked.
 struct Told {
   int64_t point = 0;
   bool asked = true;
@@ -42,7 +42,7 @@ class MapPayload {
   }
 
  private:
-  // Whether the answers of a run are alike in that, too.
+  // Whether the answers of a run are equal in that, too.
   bool has(limits::Shown one) const { return question_.shown == one || question_.shown == limits::Shown::all; }
 
   Json choices() const {
@@ -53,7 +53,7 @@ class MapPayload {
     return list;
   }
 
-  // The scale of the colours of times; null where there are none.
+  // The scale of the colours of times; null without times.
   Json times_json() const {
     if (scale_.empty()) return nullptr;
     return {
@@ -66,7 +66,7 @@ class MapPayload {
     return {{"name", axis.name}, {"values", std::move(values)}};
   }
 
-  // Rows from below to above, each as runs of [point, whether it was asked, how many].
+  // Rows from bottom to top, each as runs of [point, whether it was asked, count].
   Json map_json(const Map& map) {
     Json rows = Json::array();
     for (const Row* row : map.rows) {
@@ -94,7 +94,7 @@ class MapPayload {
     return {points_.index(json), asked};
   }
 
-  // Of a point that was not asked its answer is known, and no reason in anybody's words.
+  // A point that was not asked has an answer, but no literal reason.
   Json point_json(const Point& point, bool asked) const {
     Json json = {{"answer", point.word}};
     if (point.engine && (asked || has(limits::Shown::engine))) json["engine"] = *point.engine;

@@ -22,7 +22,7 @@ using limits::Point;
 using limits::Question;
 using limits::Row;
 
-// Why a run ends, said once for all lines; "1" in the table.
+// Numbered notes on why runs end, each printed once for all lines; "1" in the table.
 class Notes {
  public:
   // The number of the note.
@@ -51,7 +51,7 @@ bool is_label_taken(const Limits& limits, const limits::Run& run) {
   return limits::is_taken(limits.of_label[static_cast<size_t>(run.label)]);
 }
 
-// How many numbers of a run were asked in each row of a line; all of them: "".
+// How many numbers of a run were asked in each row of a line; "" for all.
 std::string asked_text(const Limits& limits, const Line& line, const limits::Run& run) {
   int64_t fewest = count_of(run);
   const int64_t all = fewest;
@@ -59,7 +59,7 @@ std::string asked_text(const Limits& limits, const Line& line, const limits::Run
   return fewest == all ? "" : fmt::format(" ({} of {} asked)", fewest, all);
 }
 
-// Few numbers are named one by one, and powers of two as what they are; else runs.
+// A few numbers are listed one by one, and powers of two as such; others as runs.
 std::vector<std::string> parts_of(const Limits& limits, const Line& line, const std::vector<limits::Run>& runs,
                                   const attention::Range& range) {
   constexpr size_t few = 16;
@@ -80,7 +80,7 @@ std::vector<std::string> parts_of(const Limits& limits, const Line& line, const 
   return parts;
 }
 
-// The runs with an answer, and the numbers of the notes that say why they end.
+// The runs with an answer, and the numbers of the notes on why they end.
 std::string runs_text(const Question& question, const Limits& limits, const Line& line, const std::string& label,
                       Notes& notes) {
   const Row& row = limits.rows[line.rows.front()];
@@ -104,13 +104,13 @@ std::string runs_text(const Question& question, const Limits& limits, const Line
   return comma_list(parts) + (numbers.empty() ? "" : fmt::format("  [{}]", fmt::join(numbers, ", ")));
 }
 
-// A row of which nothing is taken: why not, at most two reasons.
+// The reasons of a row without support, at most two.
 std::string refusal_of(const Row& row, Notes& notes) {
   std::set<size_t> numbers;
   const auto add = [&](const Point& point) {
     if (!limits::is_taken(point) && numbers.size() < 2) numbers.insert(notes.add(reason_text(point)));
   };
-  // A multiple of much is refused for the plainest reason.
+  // A multiple of many numbers is refused for the simplest reason.
   for (const auto& [value, point] : row.asked)
     if (value % 16 == 0) add(point);
   for (const auto& [value, point] : row.asked) add(point);
@@ -226,7 +226,7 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
   return json;
 }
 
-// Rows that are alike: which they are, and what they differ in.
+// Merged rows: which they are, and their differences.
 Json json_of(const Question& question, const Line& line) {
   Json configs = Json::array(), varied = Json::object();
   for (const size_t c : line.configs) configs.push_back(question.configs[c].spec.name);
@@ -260,7 +260,7 @@ std::string unvaried_words(const Question& question, const attention::AttentionS
   for (const auto& field : attention::fields()) {
     const bool is_half = std::any_of(field.stands_for.begin(), field.stands_for.end(), is_varied);
     std::string words = is_varied(field.name) || is_half ? "" : field.words(spec);
-    // Of a pair of which one is varied, the other.
+    // For a pair with one varied half, the other half.
     const auto half = std::find_if(attention::fields().begin(), attention::fields().end(), [&](const auto& other) {
       return is_half && !is_varied(other.name) &&
              std::find(field.stands_for.begin(), field.stands_for.end(), other.name) != field.stands_for.end();
@@ -292,7 +292,7 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
   head.insert(head.end(), taken.begin(), taken.end());
   std::vector<std::vector<std::string>> rows{head};
   constexpr size_t most_named = 3;
-  std::map<std::string, std::string> whole;  // fields of which a line has all values, and these
+  std::map<std::string, std::string> whole;  // fields of which a line has all values, with these values
   Notes notes;
   for (const auto& line : limits.lines) {
     const Row& first = limits.rows[line.rows.front()];

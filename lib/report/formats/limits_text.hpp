@@ -1,4 +1,4 @@
-// Limits for people and machines.
+// Limits as text and JSON.
 #pragma once
 
 #include <string>
@@ -9,22 +9,24 @@
 
 namespace attnprobe::report {
 
-/// "8–256 step 8", "64", "1–255 except multiples of 8". `usual_step`: of the range; a step of 1 goes without saying.
+/// "8–256 step 8", "64", "1–255 except multiples of 8". `usual_step`: the step of the range; a step of 1 is not
+/// printed.
 std::string run_text(const limits::Run& run, int64_t usual_step = 1);
 
-/// A config in words, without the fields that have other values in each row.
+/// A config in words, without the fields that differ between rows.
 std::string unvaried_words(const limits::Question& question, const attention::AttentionSpec& spec);
 
 /// Lines with their runs, and why each ends.
 std::string limits_text(const limits::Question& question, const limits::Limits& limits, const TextStyle& style);
 
-/// Schema "attnprobe/limits/1". `command` asks it again.
+/// Schema "attnprobe/limits/1". `command` repeats the question.
 Json limits_json(const limits::Question& question, const limits::Limits& limits, const std::string& command);
 
-/// Two fields over a plane: the last of Question::vary from bottom to top, the axis from left to right. One map a line of the other fields.
+/// A map of two fields: the last of Question::vary from bottom to top, the axis from left to right. One map per line of
+/// the other fields.
 std::string map_text(const limits::Question& question, const limits::Limits& limits, const TextStyle& style);
 std::string map_svg(const limits::Question& question, const limits::Limits& limits);
-/// As a page: coloured by answer, engine or category, as far as Question::shown asked for them. `command` asks it again.
+/// As a page, coloured by answer, engine or category, if Question::shown includes them. `command` repeats the question.
 std::string map_html(const limits::Question& question, const limits::Limits& limits, const std::string& command);
 
 }  // namespace attnprobe::report

@@ -1,4 +1,4 @@
-// Markdown, for GitHub's step summary, which takes 1 MiB.
+// Markdown for GitHub's step summary, which is limited to 1 MiB.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -25,10 +25,11 @@ std::map<campaign::CellPlace, const CellAnswer*> by_place(const CellTable& table
   return answers;
 }
 
-// The first cuDNN here that says yes, by GPU: "9.8.0: h200, b200; 9.14.0: l40s". Before the first that was asked nobody knows.
+// The first cuDNN here with a yes, by GPU: "9.8.0: h200, b200; 9.14.0: l40s". Versions before the first that was asked
+// are unknown.
 std::string since(const CellTable& table, size_t config,
                   const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
-  std::map<size_t, std::vector<std::string>> targets;  // by the version's place; the last: never
+  std::map<size_t, std::vector<std::string>> targets;  // by index of the first supported version; the last entry: none
   const size_t never = table.axes.cudnns.size();
   for (size_t t = 0; t < table.axes.targets.size(); ++t) {
     size_t first = never;
@@ -54,7 +55,7 @@ std::string why_of(const CellAnswer& answer) {
   return answer.category.empty() ? reason : answer.category + ": " + reason;
 }
 
-// Of the cells that miss what their config expects; or of those that are a no, or worse, where nothing is expected.
+// The unexpected cells; or, without expectations, the cells with a no or worse.
 std::string unmet_table(const CellTable& table, bool of_expected) {
   constexpr size_t most = 200;
   std::string text;
@@ -78,7 +79,7 @@ std::string unmet_table(const CellTable& table, bool of_expected) {
 
 constexpr size_t most_rows = 100;
 
-// Rows that many cells share, each once with how many.
+// Rows that many cells share, with their number.
 class Counted {
  public:
   void add(std::string row) {
@@ -86,7 +87,7 @@ class Counted {
     if (is_new) rows_.emplace_back(std::move(row), 0);
     ++rows_[known->second].second;
   }
-  // A table that is folded, `head` being its columns but for the last; "" without rows.
+  // A folded table; `head` has all columns but the last; "" without rows.
   std::string text(const std::string& title, const std::vector<std::string>& head) const {
     if (rows_.empty()) return "";
     std::string text =
@@ -122,7 +123,7 @@ std::string notes_table(const CellTable& table) {
   return rows.text("Known bugs and version rules", {"what", "source"});
 }
 
-// What the frameworks do, and what gets around it.
+// The frameworks' decisions, and workarounds.
 std::string frameworks_table(const CellTable& table) {
   Counted rows;
   for (const Cell& cell : table.cells)
@@ -132,7 +133,7 @@ std::string frameworks_table(const CellTable& table) {
   return rows.text("What the frameworks do", {"framework", "instead", "what to change"});
 }
 
-// Each refused cell with what helps; GPUs with the same answer share a row.
+// Each refused cell with its fixes; GPUs with the same answer share a row.
 std::string refusals_table(const CellTable& table) {
   struct RefusedRow {
     std::string config, rest;
@@ -141,7 +142,7 @@ std::string refusals_table(const CellTable& table) {
   std::vector<RefusedRow> rows;
   std::map<std::string, size_t> places;
   bool is_unknown = false;
-  // Newer versions first: what is left out is older.
+  // Newer versions first, so that only old ones are left out.
   for (size_t v = table.axes.cudnns.size(); v-- > 0;)
     for (const Cell& cell : table.cells) {
       const CellAnswer& answer = table.answer(cell);
@@ -171,7 +172,7 @@ std::string refusals_table(const CellTable& table) {
 
 std::string version_table(const CellTable& table, size_t version,
                           const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
-  // Of one version alone nobody knows since when.
+  // One version by itself does not show since when.
   const bool has_since = table.axes.cudnns.size() > 1;
   std::string text = has_since ? "| config | yes since |" : "| config |",
               line = has_since ? "| --- | --- |" : "| --- |";
@@ -194,7 +195,7 @@ std::string version_table(const CellTable& table, size_t version,
                      text);
 }
 
-// What the words and marks of the tables mean, those that are there.
+// The legend of the words and marks in the tables.
 std::string legend_of(const CellTable& table) {
   const auto any = [&](const auto& test) {
     return std::any_of(table.cells.begin(), table.cells.end(),
@@ -217,7 +218,7 @@ std::string markdown(const CellTable& table) {
   text += legend_of(table);
   const std::string folded =
       refusals_table(table) + obstacles_table(table) + notes_table(table) + frameworks_table(table);
-  // GitHub takes 1 MiB; newer versions first, and what does not fit is named.
+  // GitHub's limit is 1 MiB: newer versions come first, and omitted parts are named.
   constexpr size_t most = 900'000;
   std::string left_out;
   for (size_t v = table.axes.cudnns.size(); v-- > 0;) {

@@ -14,7 +14,7 @@ std::string on_one_line(std::string text) {
   return printable_line(text);
 }
 
-// Between letters and digits an underscore is none of emphasis: names have many.
+// An underscore between letters and digits is not emphasis; many names have one.
 bool is_inside_word(std::string_view text, size_t at) {
   const auto is_part = [&](size_t i) {
     return i < text.size() && std::isalnum(static_cast<unsigned char>(text[i])) != 0;

@@ -1,15 +1,15 @@
-// Text that others wrote as a part of a Markdown page.
+// Foreign text made safe for a Markdown page.
 #pragma once
 
 #include <string>
 
 namespace attnprobe::report {
 
-/// In a paragraph or a cell of a table, on one line: it reads as it is and is neither HTML, a link (bare addresses
-/// included), an image, code, emphasis nor a further cell.
+/// For a paragraph or a table cell, on one line. It displays literally: no HTML, link (bare addresses included), image,
+/// code, emphasis or additional cell.
 std::string markdown_text(const std::string& text);
 
-/// As code, whatever backticks it holds.
+/// As code, with any backticks in it.
 std::string markdown_code(const std::string& text);
 
 }  // namespace attnprobe::report

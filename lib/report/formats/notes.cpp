@@ -16,10 +16,10 @@ namespace {
 using answer::Answer;
 using answer::Verdict;
 
-// Of more than these the refusals alone are told, without what to do about each.
+// Beyond this number only refusals are printed, without workarounds.
 constexpr size_t most_frameworks_told = 3;
 
-// A paragraph and the targets that it speaks of, in the order of the results.
+// A paragraph and its targets, in the order of the results.
 struct Paragraph {
   std::string text;
   std::vector<std::string> targets;
@@ -34,7 +34,7 @@ void add(std::vector<Paragraph>& paragraphs, const std::string& text, const std:
     found->targets.push_back(target);
 }
 
-// The place of the source is for those who want details; commands and addresses are long.
+// The place of the source is only in details, since commands and addresses are long.
 std::string source_text(const rules::Source& source, const TextStyle& style) {
   return style.details ? fmt::format("{}: {}", source.text, source.url) : source.text;
 }
@@ -43,7 +43,7 @@ std::string joined(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
-// "warning: b200: …" over as many lines as it takes, the label in colour.
+// "warning: b200: …", wrapped, with a coloured label.
 void write(std::string& out, const std::vector<Paragraph>& paragraphs, const std::string& label, const char* colour,
            size_t targets, const TextStyle& style) {
   for (const auto& paragraph : paragraphs) {
@@ -55,7 +55,7 @@ void write(std::string& out, const std::vector<Paragraph>& paragraphs, const std
   }
 }
 
-// What gets around a framework's refusals; which framework is said where several are asked.
+// Workarounds for a framework's refusals, with the framework's name if several are asked.
 void add_changes(std::vector<Paragraph>& ways_out, const Answer& result, const TextStyle& style) {
   for (const rules::GateAnswer& framework : result.frameworks)
     for (const rules::GateRefusal& refusal : framework.refusals) {
@@ -111,7 +111,7 @@ std::string framework_lines(const Results& results) {
 }
 
 std::string obstacles_summary(const Answer& result) {
-  // The frameworks stand above, one a line; many of them would drown the rest of this one.
+  // The frameworks are printed above, one per line; many of them would hide the rest here.
   constexpr size_t most_frameworks = 2;
   const auto is_framework = [](const auto& one) { return one.kind == answer::ObstacleKind::framework; };
   const auto frameworks = static_cast<size_t>(std::count_if(result.but.begin(), result.but.end(), is_framework));
@@ -134,10 +134,10 @@ std::string warning_text(const Results& results, const TextStyle& style) {
       add(framework_notes, "what gets around each refusal is said with -v, and where fewer are asked",
           result->target.id);
     }
-    // A no has them beside its root cause.
+    // A no has them with its root cause.
     for (const auto& way : result->ways_out)
       if (!result->root_cause) add(probed, text_of(way), result->target.id);
-    // What stands in the way of a supported config is in its line already.
+    // The line of a supported config has its obstacles already.
     const bool is_told = result->usable == answer::Usable::but;
     for (const auto& bug : result->warnings) {
       const std::string text = fmt::format("{} ({})", bug.advice, source_text(bug.source, style));
@@ -165,7 +165,7 @@ std::vector<rules::FrontendEngine> frontend_engines_beside(const Answer& result)
 std::string requirement_text(const Results& results, const TextStyle& style) {
   std::vector<Paragraph> needs, engines;
   std::string engines_of;
-  std::map<std::string, std::vector<Paragraph>> refusals;  // by whose they are
+  std::map<std::string, std::vector<Paragraph>> refusals;  // by refusing layer
   for (const Answer* result : results) {
     for (const auto& engine : frontend_engines_beside(*result)) {
       engines_of = FrontendVersion::parse(engine.frontend).value_or(FrontendVersion()).short_text();

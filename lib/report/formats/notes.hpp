@@ -1,4 +1,4 @@
-// What the version rules say of results, as text: warnings, notes and unmet requirements.
+// The version rules' remarks on results, as text: warnings, notes and unmet requirements.
 #pragma once
 
 #include <string>
@@ -9,22 +9,23 @@
 
 namespace attnprobe::report {
 
-/// What the frameworks do that were asked for, a line each, naming the targets unless it is so on all. `results` are one
-/// config on some targets. "" where none was asked for.
+/// The requested frameworks' decisions, one per line, with the targets unless all share them. `results` are one config
+/// on some targets. "" if none was requested.
 std::string framework_lines(const Results& results);
 
-/// What stands in the way, for the line of a result.
+/// The obstacles, for the line of a result.
 std::string obstacles_summary(const answer::Answer& result);
 
-/// What gets around a framework's refusal, and what is to know of its call. Known bugs: what gets around them where the line has named them, else the whole of it; with details also where
-/// obstacles are from. One paragraph each, naming the targets that it concerns unless it concerns all. `results` are one config on some targets. "" if there is nothing.
+/// Workarounds for a framework's refusal, and facts about its call. Known bugs: only the workaround if the line has
+/// named the bug, else all of it; with details also the sources of obstacles. One paragraph each, with its targets
+/// unless it affects all. `results` are one config on some targets. "" if there is nothing.
 std::string warning_text(const Results& results, const TextStyle& style);
 
-/// Engines of cudnn-frontend's own that serve what cuDNN refuses; none for any other result.
+/// cudnn-frontend's own engines that support what cuDNN refuses; none for any other result.
 std::vector<rules::FrontendEngine> frontend_engines_beside(const answer::Answer& result);
 
-/// What stands beside cuDNN's reason: unmet requirements, that cudnn-frontend refuses the config too, or that it has an
-/// engine of its own. `results` are targets on which one config failed alike. "" if there is nothing.
+/// Additions to cuDNN's reason: unmet requirements, a refusal by cudnn-frontend too, or an engine of its own. `results`
+/// are targets on which one config failed in the same way. "" if there is nothing.
 std::string requirement_text(const Results& results, const TextStyle& style);
 
 }  // namespace attnprobe::report

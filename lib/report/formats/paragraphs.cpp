@@ -1,4 +1,4 @@
-// Columns and paragraphs of every text for people.
+// Columns and paragraphs of all text output.
 #include <algorithm>
 
 #include "base/printable.hpp"
@@ -7,7 +7,7 @@
 namespace attnprobe::report {
 namespace {
 
-// Printed width: colour codes take none, and every character outside ASCII counts one.
+// Printed width: colour codes count zero, and every character outside ASCII counts one.
 size_t display_width(const std::string& text) {
   size_t width = 0;
   for (size_t i = 0; i < text.size(); ++i) {

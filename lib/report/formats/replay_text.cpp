@@ -83,7 +83,7 @@ Json logged_json(const ReplayedGraph& graph) {
   return json;
 }
 
-// Results come question by question, each on every target.
+// Results are ordered by question, each on every target.
 template <class F>
 void for_each_pair(const std::vector<const ReplayedGraph*>& graphs, const Results& results, F&& f) {
   for (const auto* graph : graphs)
@@ -123,7 +123,7 @@ std::string agreement_text(const std::vector<const ReplayedGraph*>& graphs, cons
                            const TextStyle& style) {
   std::string out;
   for_each_pair(graphs, results, [&](const ReplayedGraph& graph, const answer::Answer& result) {
-    if (graph.logged.first_line == 0) return;  // of no log
+    if (graph.logged.first_line == 0) return;  // not from a log
     const replay::Agreement agreement = compare(graph, result);
     const std::string head = fmt::format("graph {} on {}: ", graph.number, result.target.id);
     if (!agreement.is_compared) {

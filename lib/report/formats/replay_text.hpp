@@ -1,4 +1,4 @@
-// What a log shows of its graphs, beside what cuDNN says today.
+// A log's graphs, compared with cuDNN's answers today.
 #pragma once
 
 #include "replay/replay.hpp"
@@ -6,15 +6,15 @@
 
 namespace attnprobe::report {
 
-/// The graphs of a log with what the program got for each, for people. `numbers`: which; empty: all.
+/// The graphs of a log with the program's outcome for each, as text. `numbers`: which; empty: all.
 std::string replay_text(const replay::Replay& replay, const std::vector<size_t>& numbers, const TextStyle& style);
 
-/// How each result compares with its log. Results as questions of the graphs, each on every target.
+/// How each result compares with its log. Results are ordered by question, each on every target.
 std::string agreement_text(const std::vector<const replay::ReplayedGraph*>& graphs, const Results& results,
                            const TextStyle& style);
 
-/// "replay" of a JSON report: {"file", "cudnn_versions", "entries", "problems", "graphs": […]}; each graph has what the
-/// log shows as findings, and "agreements", one a result.
+/// The member "replay" of a JSON report: {"file", "cudnn_versions", "entries", "problems", "graphs": […]}. Each graph
+/// has the log's facts as findings, and "agreements", one per result.
 Json replay_json(const replay::Replay& replay, const std::vector<const replay::ReplayedGraph*>& graphs,
                  const Results& results);
 

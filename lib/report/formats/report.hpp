@@ -1,4 +1,4 @@
-// Results as JSON with its schema, and what every text for people is made of.
+// Results as JSON with its schema, and the basics of all text output.
 #pragma once
 
 #include <filesystem>
@@ -16,7 +16,7 @@ std::string tool_version();
 /// One entry of "results" in a report (docs: `attnprobe schema report`).
 Json to_json(const answer::Answer& result);
 
-/// Results in their fixed order, without those that are not there yet.
+/// Results in their fixed order, without missing ones.
 using Results = std::vector<const answer::Answer*>;
 
 /// A whole report, schema "attnprobe/report/1".
@@ -31,10 +31,10 @@ struct TextStyle {
   size_t width = 110;    ///< of wrapped paragraphs
 };
 
-/// `text` broken at spaces into lines of at most `width`, each behind `indent` spaces.
+/// Wraps `text` at spaces to lines of at most `width`, each indented by `indent` spaces.
 std::string wrapped(const std::string& text, size_t indent, size_t width);
 
-/// Rows as aligned columns, two spaces between; the last column is left ragged.
+/// Rows as aligned columns, two spaces apart; the last column is not padded.
 std::string aligned(const std::vector<std::vector<std::string>>& rows, size_t indent);
 
 }  // namespace attnprobe::report

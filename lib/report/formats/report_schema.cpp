@@ -1,4 +1,5 @@
-// The JSON Schema of a report. Within a version fields are added and never renamed, so unknown ones are allowed.
+// The JSON Schema of a report. Within a schema version, fields are added but never renamed, so unknown ones are
+// allowed.
 #include "answer/reasons.hpp"
 #include "attention/config.hpp"
 #include "report/formats/result_members.hpp"
@@ -43,7 +44,7 @@ Json object(const std::vector<std::pair<std::string, Json>>& properties) {
   return json;
 }
 
-// A struct whose integers count something, but for those that are named.
+// A struct with integers that count something, except the named ones.
 template <class T>
 Json counting(const std::vector<std::string>& except = {}) {
   Json json = of_struct<T>();
@@ -73,7 +74,7 @@ Json engine_config() {
   return optional(std::move(json), {"run", "time"});
 }
 
-// Of a log: its graphs with what the program got for each, in the form of a walk's findings.
+// For a log: its graphs with the program's outcome for each, in the form of a walk's findings.
 Json replay() {
   const Json agreement = object({{"target", type("string")},
                                  {"compared", type("boolean")},

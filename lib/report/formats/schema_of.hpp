@@ -1,4 +1,4 @@
-// JSON Schema of plain structs, from the very members that ATTNPROBE_JSON writes. Internal to lib/report.
+// JSON Schema of plain structs, from the members that ATTNPROBE_JSON writes. Internal to lib/report.
 #pragma once
 
 #include <map>
@@ -37,14 +37,14 @@ Json one_of() {
   return {{"type", "string"}, {"enum", names_of<E>()}};
 }
 
-/// The name of a struct's definition in the schema; "" for one that is written out where it stands.
+/// The name of a struct's definition in the schema; "" for one that is written inline.
 template <class T>
 inline constexpr const char* definition = "";
 
 template <class T>
 Json of_struct();
 
-/// Of a member of that type.
+/// The schema of a member with that type.
 template <class T>
 struct Of {
   static Json make() {
@@ -72,7 +72,7 @@ template <class T>
 struct Of<std::vector<T>> {
   static Json make() { return array_of(Of<T>::make()); }
 };
-/// A version is the number that its library gives of itself: see to_json(Version).
+/// A version is the number that its library reports: see to_json(Version).
 template <class Library>
 struct Of<Version<Library>> {
   static Json make() { return Of<int64_t>::make(); }
@@ -82,7 +82,7 @@ struct Of<std::map<std::string, T>> {
   static Json make() { return {{"type", "object"}, {"additionalProperties", Of<T>::make()}}; }
 };
 
-/// An archive of cereal's kind that notes what the members are, instead of writing them.
+/// An archive in cereal's form that records members instead of writing them.
 class Members {
  public:
   template <class T>

@@ -26,7 +26,7 @@ constexpr size_t label_width = 9;  // "  asked  "
 std::string working_summary(const Answer& result) {
   if (std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
   std::vector<const EngineConfigFindings*> working;
-  // Behind one whose plan was built are those that nobody went on to build.
+  // After one with a built plan, the following ones were not built.
   const auto is_left = [&](const EngineConfigFindings& config) {
     return !working.empty() && config.check.supported && !config.plan && !config.modes.empty();
   };
@@ -48,10 +48,10 @@ std::string labelled(std::string_view label, const std::string& text, const Text
 }
 
 struct Fix {
-  std::string text, command;  ///< command: that shows it; "" where nothing was probed
+  std::string text, command;  ///< command: shows the fix; "" if it was not probed
 };
 
-// Probed ones first; of a but, then what rules say. Each as it is said once.
+// Probed fixes first; for a but, then those from rules. Each once.
 std::vector<Fix> fixes_of(const Answer& result) {
   std::vector<Fix> fixes;
   size_t probed = 0;
@@ -65,7 +65,7 @@ std::vector<Fix> fixes_of(const Answer& result) {
       const size_t end = advice.find('\n');
       add(advice.substr(0, end) + " (probed)", end == std::string::npos ? "" : advice.substr(end + 1));
     }
-    // A rule that says what it needs is better advice than one for every refusal of the kind.
+    // A rule's own requirement is better advice than general advice for this kind of refusal.
     if (fixes.empty() && (result.requirements.empty() || result.by_rule) && !result.root_cause->in_general.empty())
       add(result.root_cause->in_general + " (untested)", "");
   } else {
@@ -74,17 +74,17 @@ std::vector<Fix> fixes_of(const Answer& result) {
   }
   for (const auto& framework : result.frameworks)
     for (const auto& refusal : framework.refusals) add(refusal.change.empty() ? "" : refusal.change + " (by rule)", "");
-  // What gets around a bug does not get around a refusal.
+  // A workaround for a bug does not fix a refusal.
   for (const auto& bug : result.warnings) {
     if (result.root_cause || bug.advice.empty()) continue;
     add(fmt::format("{} (by rule)", bug.advice.substr(0, bug.advice.find_last_not_of('.') + 1)), "");
   }
-  // The cheapest that was probed, then what rules say, which is short, then the others.
+  // The cheapest probed one, then those from rules, which are short, then the others.
   if (probed > 1) std::rotate(fixes.begin() + 1, fixes.begin() + static_cast<std::ptrdiff_t>(probed), fixes.end());
   return fixes;
 }
 
-// `attnprobe explain ID` has more of each.
+// `attnprobe explain ID` has more on each.
 std::string ids_of(const Answer& result) {
   std::vector<std::string> ids;
   if (result.root_cause)
@@ -98,7 +98,7 @@ void add_fixes(std::string& out, const Answer& result, size_t most, const TextSt
   const auto fixes = fixes_of(result);
   for (size_t i = 0; i < std::min(most, fixes.size()); ++i) {
     out += labelled("fix", fixes[i].text, style);
-    // A command has to run as it stands, so it is not wrapped.
+    // A command must run as printed, so it is not wrapped.
     if (!fixes[i].command.empty()) out += std::string(label_width, ' ') + fixes[i].command + "\n";
   }
 }
@@ -124,7 +124,7 @@ void add_uncompiled(std::string& out, const Answer& result, const TextStyle& sty
   }
 }
 
-// What is known of the frameworks' calls, each once.
+// The notes on the frameworks' calls, each once.
 void add_framework_notes(std::string& out, const Results& results, const TextStyle& style) {
   constexpr size_t most_frameworks = 3, most = 4;
   std::vector<std::string> notes;
@@ -136,13 +136,13 @@ void add_framework_notes(std::string& out, const Results& results, const TextSty
   for (size_t i = 0; i < std::min(most, notes.size()); ++i) out += labelled("note", notes[i], style);
 }
 
-// The config's own name; "" where it is only that of its pattern.
+// The config's own name; "" if it is only its pattern's.
 std::string own_name(const Answer& result) {
   const std::string& name = result.config.spec.name;
   return name == name_of(result.config.spec.pattern) ? "" : name;
 }
 
-// The line that begins with the answer's word; what is wrapped stands two columns in.
+// The line that begins with the answer's word; wrapped lines are indented by two columns.
 std::string opening(const Answer& result, const std::string& rest, const TextStyle& style) {
   const std::string_view word = answer_word(result);
   std::string text = wrapped(fmt::format("{}{}", word, rest), 2, style.width);
@@ -174,7 +174,7 @@ std::string text_of_one(const Answer& result, const TextStyle& style) {
   return out;
 }
 
-// Results that are to be told together, and how.
+// Results with a common reason, and the reason's text.
 struct Reason {
   std::string word, text;
   Results results;
@@ -202,7 +202,7 @@ std::string row_name(const Answer& result) {
   return name.empty() ? description_of(result) : name;
 }
 
-// "rtx4090, h100: bert": of many the first ones; without the configs where it is so for all of them.
+// "rtx4090, h100: bert": the first of many; without the configs if all share it.
 std::string places_of(const Reason& reason, size_t all_rows) {
   std::vector<std::string> targets, rows;
   for (const Answer* result : reason.results) {
@@ -218,7 +218,7 @@ std::string places_of(const Reason& reason, size_t all_rows) {
   return listed(targets) + (rows.size() < all_rows ? fmt::format(": {}", listed(rows)) : "");
 }
 
-// What the frameworks do that were asked for; what they do with every config once.
+// The requested frameworks' decisions; those that are equal for all configs once.
 std::string framework_lines_of(const Results& results) {
   std::vector<std::string> lines;
   for (const Results& row : answers_by_config(results))

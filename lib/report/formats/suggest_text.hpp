@@ -1,4 +1,4 @@
-// Ways out for people and machines.
+// Ways out as text and JSON.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace attnprobe::report {
 
-/// Each result with its answer, its ways out, and where else the same works.
+/// Each result with its answer, its ways out, and other GPUs where it works unchanged.
 std::string suggest_text(const std::vector<campaign::Suggested>& all, size_t width);
 
 /// Schema "attnprobe/suggest/1".

@@ -1,4 +1,4 @@
-// Answers for people: a screen of them, or with details every engine config of each.
+// Answers as text: one screen, or with details every engine config of each.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -123,7 +123,7 @@ void add_sweep(std::string& out, const Answer& result) {
                        result.findings.engines.size(), tried, legal, viable);
 }
 
-// The first line's indent ends in a dash.
+// The first line's indentation ends in a dash.
 std::string bullet(std::string paragraph) {
   const size_t first = paragraph.find_first_not_of(' ');
   if (first != std::string::npos && first >= 2) paragraph[first - 2] = '-';
@@ -193,7 +193,7 @@ void add_config(std::string& out, const Results& results, const TextStyle& style
   }
 }
 
-// The words of the results, with how often each was given. Training is one answer: the worse of its two passes.
+// The words of the results, with their counts. Training is one answer: the worse of its two passes.
 std::vector<std::pair<std::string_view, size_t>> counts_of(const Results& results) {
   std::vector<std::pair<std::string_view, size_t>> counts{
       {"yes", 0}, {"but", 0}, {"no", 0}, {"environment", 0}, {"error", 0}};
@@ -236,7 +236,7 @@ std::string footer(const Results& results, const TextStyle& style) {
   if (expected > 0) text += fmt::format("; {} not as expected", unmet);
   if (!results.empty() && results.front()->by_rule)
     return text + fmt::format(". By rule: {}.\n", campaign::why_by_rule(results.front()->cudnn_version));
-  // Each group was asked of one cuDNN; there is no version where none could be loaded.
+  // Each group was asked of one cuDNN; there is no version if none could be loaded.
   if (const Answer* any = results.empty() ? nullptr : results.front();
       any != nullptr && any->cudnn_version != CudnnVersion())
     text += fmt::format(". cuDNN {}{}", any->cudnn_version.text(),
@@ -252,7 +252,7 @@ std::string text_of(const Results& results, const TextStyle& style) {
   std::string out;
   if (!style.details) {
     out = screen_text(results, style) + "\n";
-    // Who measures wants the figures.
+    // A measuring user needs the figures.
     if (results.size() == 1 && results.front()->findings.plans_run) {
       add_engine_configs(out, *results.front());
       out += run_notes(*results.front(), style) + "\n";

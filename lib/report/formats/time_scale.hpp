@@ -1,4 +1,4 @@
-// Times as colours and digits: how a map draws what was measured. Not installed.
+// Times as colours and digits, for maps. Not installed.
 #pragma once
 
 #include <optional>
@@ -9,12 +9,12 @@
 
 namespace attnprobe::report {
 
-/// From the shortest to the longest time of some maps, in equal ratios: twice as long is as far everywhere.
+/// A logarithmic scale from the shortest to the longest time of some maps.
 class TimeScale {
  public:
   explicit TimeScale(const limits::Limits& limits);
 
-  /// Whether anything has a time.
+  /// Whether there are no times.
   bool empty() const { return shortest_ > longest_; }
   double shortest_ms() const { return shortest_; }
   double longest_ms() const { return longest_; }
@@ -23,10 +23,10 @@ class TimeScale {
   double share_of(double ms) const;
   /// "0" to "9".
   std::string digit(double ms) const;
-  /// "#rrggbb", the longer the darker.
+  /// "#rrggbb"; longer times are darker.
   std::string colour(double ms) const;
 
-  /// The colours between which the others lie, at equal distances.
+  /// The colours of the gradient, at equal distances.
   static const std::vector<std::string>& stops();
   static std::string colour_at(double share);
 
@@ -37,10 +37,10 @@ class TimeScale {
 /// "0.0123 ms", "1.23 ms": three digits.
 std::string ms_text(double ms);
 
-/// ", 0.0123 ms" and, where another was faster, which; "" where no time was taken.
+/// ", 0.0123 ms" and, if another plan was faster, which; "" without a time.
 std::string time_words(const limits::Row& row, int64_t place);
 
-/// The first choice's time of a place of the axis.
+/// The first choice's time at a place of the axis.
 std::optional<double> time_at(const limits::Row& row, int64_t place);
 
 }  // namespace attnprobe::report

@@ -28,7 +28,7 @@ constexpr std::string_view nothing = "-";
 constexpr std::string_view columns =
     "a line \"config gpu cudnn answer first-engine why\", words with one blank between them";
 
-// What is worse stands further down.
+// Worse answers come later.
 constexpr std::array<std::pair<std::string_view, int>, 8> answer_ranks{{{"yes", 0},
                                                                         {"but", 1},
                                                                         {"no", 2},
@@ -60,12 +60,12 @@ bool is_plain(const std::string& word) {
   return !word.empty() && word != nothing && std::all_of(word.begin(), word.end(), is_usual);
 }
 
-// A name with a blank, or with what an editor might change or hide, stands as JSON text in ASCII.
+// A name with a blank, or with characters that an editor might change or hide, is written as JSON text in ASCII.
 std::string column(const std::string& word) {
   return is_plain(word) ? word : Json(word).dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-// Versions are ordered by their numbers, not by their digits.
+// Versions are ordered by their numbers, not as text.
 std::tuple<std::string, std::string, std::vector<int>, std::string> order_of(const LockedCell& cell) {
   return {cell.config, cell.target, is_version(cell.cudnn) ? version_numbers(cell.cudnn) : std::vector<int>(),
           cell.cudnn};
@@ -77,7 +77,7 @@ std::string line_of(const LockedCell& cell) {
   return cell.why.empty() ? line : line + " " + cell.why;
 }
 
-// Of each kind once, in the order of the alphabet.
+// Each kind once, in alphabetical order.
 std::string kinds_of(const std::vector<CellObstacle>& obstacles) {
   std::set<std::string> kinds;
   for (const CellObstacle& obstacle : obstacles) kinds.insert(obstacle.kind);
@@ -93,7 +93,7 @@ LockedCell locked(const CellTable& table, const Cell& cell) {
   return lock;
 }
 
-// A line of a lock file, read word by word. Every complaint names file, line, value and what is allowed.
+// Reads a line of a lock file word by word. Every error names file, line, value and what is allowed.
 class LineReader {
  public:
   LineReader(const std::string& file, int64_t number, std::string_view line)
@@ -106,7 +106,7 @@ class LineReader {
 
   bool at_end() const { return at_ >= line_.size(); }
 
-  // Up to the next blank; JSON text where it begins as one.
+  // Up to the next blank; JSON text if it begins like that.
   std::string word(std::string_view what) {
     if (at_end()) fail(line_, "a whole line", columns);
     const size_t begin = at_;
@@ -127,7 +127,7 @@ class LineReader {
   }
 
  private:
-  // Over the one blank between two words.
+  // Skips the one blank between two words.
   void step(std::string_view value) {
     if (value.empty() || (!at_end() && (line_[at_] != ' ' || at_ + 1 == line_.size())))
       fail(line_, "a line of a baseline", columns);
@@ -142,7 +142,7 @@ class LineReader {
 
 LockedCell read_line(const std::string& file, int64_t number, std::string_view line) {
   LineReader reader(file, number, line);
-  // What a merge leaves behind is the usual damage.
+  // Conflict markers of a merge are the usual damage.
   for (const char* conflict : {"<<<<<<<", "=======", ">>>>>>>", "|||||||"})
     if (line.starts_with(conflict))
       reader.fail(line, "a cell", "what is left when the merge is resolved; --update writes it anew");
@@ -163,7 +163,7 @@ LockedCell read_line(const std::string& file, int64_t number, std::string_view l
   return cell;
 }
 
-// As diff_cells() pairs them.
+// The key by which diff_cells() pairs cells.
 using LockKey = std::tuple<std::string, std::string, std::string>;
 
 size_t versions_in(const BaselineLock& lock) {
@@ -227,11 +227,11 @@ bool is_lock(const fs::path& file) {
 
 BaselineLock read_lock(const fs::path& file) {
   const std::string name = input_name(file), text = input_text(file);
-  // An editor of Windows, or git there, may have put in a byte order mark and carriage returns.
+  // An editor or git on Windows may have added a byte order mark and carriage returns.
   std::vector<std::string> lines = split(std::string(without_byte_order_mark(text)), '\n');
   for (auto& line : lines)
     if (line.ends_with('\r')) line.pop_back();
-  if (lines.back().empty()) lines.pop_back();  // where the text ends
+  if (lines.back().empty()) lines.pop_back();  // the end of the text
   if (lines.empty() || lines[0] != first_line)
     throw Error(ErrorKind::usage,
                 fmt::format("{}:1: \"{}\" is not how a baseline begins; allowed: \"{}\", as `attnprobe matrix … "
@@ -273,7 +273,7 @@ LockComparison compare(const BaselineLock& before, const CellTable& table) {
     const auto found = left.find(key_of(now));
     const LockedCell* known = found == left.end() ? nullptr : found->second;
     if (known != nullptr) left.erase(found);
-    if (table.answer(cell).environment_broken) continue;  // nobody asked it
+    if (table.answer(cell).environment_broken) continue;  // it was not asked
     if (known == nullptr) {
       result.changes.push_back({LockStep::fresh, std::nullopt, std::move(now), &cell});
       continue;

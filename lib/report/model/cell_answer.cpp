@@ -12,10 +12,10 @@
 namespace attnprobe::report {
 namespace {
 
-// Results are read strictly, but for keys that nobody asks for: null and what is not there have a usual value, and a
-// value of another type is an Error at its place.
+// Results are read strictly, except unused keys. Null and missing members have a default; a value of another type is an
+// Error at its place.
 
-// cuDNN's innermost word on it.
+// cuDNN's innermost reason.
 void add_reason(CellEngine& engine, const std::string& status, const std::vector<JsonView>& reasons) {
   engine.status = status;
   if (reasons.empty()) return;
@@ -81,7 +81,7 @@ CellEngine engine_of(const JsonView& config) {
   return engine;
 }
 
-// An older attnprobe did not weigh: what was supported is a yes.
+// An older attnprobe did not compute the answer: supported then means yes.
 std::string word_of(const JsonView& result, const CellAnswer& answer) {
   if (std::string usable = result.text_or("usable", ""); !usable.empty()) return usable;
   if (answer.environment_broken) return "environment";
@@ -102,7 +102,7 @@ CellFramework framework_of(const JsonView& place) {
   return framework;
 }
 
-// Probed changes stand in the advice of a root cause already; a but has none.
+// A root cause's advice has the probed changes already; a but has no root cause.
 void add_ways_out(CellAnswer& answer, const JsonView& result) {
   std::vector<std::string> probed;
   for (const JsonView& way : result.elements_or_none("ways_out"))
@@ -118,7 +118,7 @@ std::string source_of(const JsonView& place) {
   return source ? source->text_or("text", "") : "";
 }
 
-// Known bugs, which may give a wrong result, before what a rule says.
+// Known bugs, which may give a wrong result, come before rules.
 void add_notes(CellAnswer& answer, const JsonView& result) {
   if (result.boolean_or("by_rule", false)) answer.notes.push_back({"by_rule", "By rule: cuDNN was not asked.", ""});
   for (const JsonView& bug : result.elements_or_none("warnings"))
@@ -139,7 +139,7 @@ void add_notes(CellAnswer& answer, const JsonView& result) {
   }
 }
 
-// Its gravity, from what the report tells.
+// Its severity, from the report.
 answer::Severity severity_of(const CellAnswer& answer) {
   const auto any = [&](auto is_so) { return std::any_of(answer.engines.begin(), answer.engines.end(), is_so); };
   answer::Outcome outcome{answer.verdict, answer.environment_broken};

@@ -1,11 +1,12 @@
-// An answer read from a result of a report. Not installed.
+// Reads an answer from a result of a report. Not installed.
 #pragma once
 
 #include "report/model/cells.hpp"
 
 namespace attnprobe::report {
 
-/// `result`: an entry of a report's "results". Throws Error at the place of a member of another type than attnprobe writes.
+/// `result`: an entry of a report's "results". Throws Error at the place of a member with another type than attnprobe
+/// writes.
 CellAnswer answer_of(const JsonView& result);
 
 }  // namespace attnprobe::report

@@ -62,7 +62,7 @@ std::vector<std::string> ids_of(const std::vector<MatrixAxes::Target>& targets) 
   return ids;
 }
 
-// One axis of one matrix: names, and what stands behind them.
+// One axis of one matrix: names, and digests of their content.
 struct Axis {
   std::vector<std::string> names;
   const std::vector<std::string>& digests;
@@ -154,7 +154,7 @@ std::string difference(const CellHeader& begun, const CellHeader& now) {
 
 namespace {
 
-// Indices of one list's entries in another, which gets those that it lacks.
+// Indices of one list's entries in another, to which missing ones are added.
 template <class T>
 std::vector<size_t> join(std::vector<T>& all, const std::vector<T>& some) {
   std::vector<size_t> places;
@@ -166,7 +166,7 @@ std::vector<size_t> join(std::vector<T>& all, const std::vector<T>& some) {
   return places;
 }
 
-// Puts a part's digests at their places, where there is none yet; `differ` is called with each place that has another.
+// Fills in missing digests from a part; `differ` is called with each place that has another digest.
 template <class F>
 void join_digests(std::vector<std::string>& all, const std::vector<std::string>& some,
                   const std::vector<size_t>& places, F&& differ) {
@@ -208,7 +208,7 @@ HeaderJoin::Places HeaderJoin::add(const CellHeader& part) {
                differs("target", [this](size_t place) { return axes_.targets[place].id; }));
   join_digests(made_of_.cudnns, some.cudnns, places.cudnns,
                differs("cuDNN", [this](size_t place) { return axes_.cudnns[place]; }));
-  // Copies of one build on several machines are the usual thing.
+  // Copies of one build on several machines are common.
   join_digests(made_of_.cudnn_times, some.cudnn_times, places.cudnns,
                [this](size_t place) { made_of_.cudnn_times[place].clear(); });
   if (!is_first_ && made_of_.options != some.options) is_known_ = false;

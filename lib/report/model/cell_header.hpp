@@ -1,4 +1,4 @@
-// The first line of cells.jsonl: what a matrix is made of, by which a run that goes on with it knows that it is the same.
+// The first line of cells.jsonl: the definition of a matrix, by which a resumed run checks that it is the same.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace attnprobe::report {
 
-/// What a matrix is made of, and so where a cell belongs.
+/// The axes of a matrix, which give the place of a cell.
 struct MatrixAxes {
   struct Target {
     std::string id, name, kind, architecture;
@@ -18,7 +18,7 @@ struct MatrixAxes {
     bool operator==(const Target&) const = default;
   };
   std::string title;                 ///< of the page
-  std::string command;               ///< that makes it again, without what does not change it (--jobs, --shard, …)
+  std::string command;               ///< that makes it again, without irrelevant options (--jobs, --shard, …)
   std::vector<std::string> configs;  ///< their names
   std::vector<Target> targets;
   std::vector<std::string> cudnns;  ///< versions, "9.19.0"
@@ -27,19 +27,19 @@ struct MatrixAxes {
 ATTNPROBE_JSON(MatrixAxes::Target, id, name, sm, kind, architecture)
 ATTNPROBE_JSON(MatrixAxes, title, command, configs, targets, cudnns)
 
-/// What stands behind the names on the axes: a digest for each.
+/// A digest of the content of each name on the axes.
 struct MadeOf {
   std::vector<std::string> configs;
-  std::vector<std::string> targets;  ///< of a device's its name and compute capability: another of the kind is as good
-  std::vector<std::string> cudnns;   ///< of their files' names, sizes, first and last bytes
-  std::vector<std::string> cudnn_times;  ///< of their times of modification; "" in a merged file whose parts differ
-  std::string options;                   ///< those of the walk and of running plans that are not defaults, as words
+  std::vector<std::string> targets;      ///< for a device its name and compute capability, not its id
+  std::vector<std::string> cudnns;       ///< of their files' names, sizes, first and last bytes
+  std::vector<std::string> cudnn_times;  ///< of their modification times; "" in a merged file with different parts
+  std::string options;                   ///< options of the walk and of running plans that are not defaults, as words
 };
 ATTNPROBE_JSON(MadeOf, configs, targets, cudnns, cudnn_times, options)
 
 struct CellHeader {
   MatrixAxes axes;
-  std::optional<MadeOf> made_of;  ///< none: written by an older attnprobe, or merged of what does not say it or differs
+  std::optional<MadeOf> made_of;  ///< none: from an older attnprobe, or merged from files that lack it or differ
 };
 
 /// `cudnns`: those of the group.
@@ -48,18 +48,18 @@ CellHeader header_of(const campaign::QuestionGroup& group, const std::vector<cud
 
 /// The line, with its end.
 std::string text_of(const CellHeader& header);
-/// Throws Error at the place of what is not such a line.
+/// Throws Error at the place of an invalid line.
 CellHeader read_header(const JsonView& line);
 
-/// What of a matrix that was begun differs from one that is asked for now, as a sentence's end: `the config "bert" has
-/// changed`. "" where both are the same, so that cells of one may stand beside those of the other; titles and the
-/// spelling of the command do not matter.
+/// The difference between a matrix that was begun and the requested one, for the end of a sentence: `the config "bert"
+/// has changed`. "" if they are the same, so that their cells can be combined; titles and the spelling of the command
+/// do not matter.
 std::string difference(const CellHeader& begun, const CellHeader& now);
 
-/// The header of several files' cells together. `names` gets whose digests differ among them: `the config "bert"`.
+/// Joins the headers of several files. `names` receives what differs among them: `the config "bert"`.
 class HeaderJoin {
  public:
-  /// Where the part's configs, targets and cuDNNs stand in the whole.
+  /// The places of the part's configs, targets and cuDNNs in the whole.
   struct Places {
     std::vector<size_t> configs, targets, cudnns;
   };

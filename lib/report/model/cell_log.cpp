@@ -46,7 +46,7 @@ std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
                                                        error == 0 ? "no reason is given" : std::strerror(error)));
 }
 
-// Times of building and walking are another each time.
+// Building and walking times differ in every run.
 void drop_times(Json& result) {
   result.erase("walk_ms");
   result.erase("gpu_ms");
@@ -73,7 +73,7 @@ CellLog::CellLog(fs::path file, CellHeader header, Present present)
   if (present != Present::replace && fs::exists(file_, ignored) && fs::file_size(file_, ignored) > 0) {
     const CellHeader now = header_;
     const std::streamoff whole = read_other();
-    // What holds no cell has nothing to lose, and nothing to be mixed with.
+    // A file without cells can be replaced without --overwrite.
     if (!lines_.empty() && present == Present::refuse) check_replaceable(now);
     if (!lines_.empty()) {
       go_on(now, whole);
@@ -109,13 +109,13 @@ void CellLog::go_on(const CellHeader& now, std::streamoff whole) {
     refuse(file_, fmt::format("--resume: {}{}; name another --out, or --overwrite to begin anew",
                               header_.made_of ? "it was begun as another matrix: " : "", other));
   header_ = now;
-  // A line that is no JSON is no answer.
+  // A line that is not JSON is not an answer.
   std::vector<CellPlace> damaged;
   for_each([&](const CellPlace& place, const std::string& cell) {
     if (!parse_json_leniently(cell).is_object()) damaged.push_back(place);
   });
   forget(damaged);
-  // Here alone: who only reads leaves a line alone that another process is about to end.
+  // Only here: a reader must not touch a line that another process may be about to finish.
   std::error_code failed;
   errno = 0;
   if (static_cast<uintmax_t>(whole) < fs::file_size(file_, failed) && !failed)
@@ -124,7 +124,7 @@ void CellLog::go_on(const CellHeader& now, std::streamoff whole) {
   if (failed || !out_) fail_to_write(file_);
 }
 
-// What was there before is another's to explain.
+// The matrix was written by another run, whose error this is.
 std::streamoff CellLog::read_other() try { return read(); } catch (const Error& e) {
   throw Error(ErrorKind::usage, fmt::format("{}; name another --out, or --overwrite to replace the file", e.what()));
 }
@@ -139,7 +139,7 @@ std::streamoff CellLog::read() {
   header_ = read_header(JsonView(json, source));
   std::streamoff whole = in.tellg();
   while (std::getline(in, line)) {
-    // A line without its end is being written, or was when the run was killed.
+    // An incomplete line is still being written, or was when the run was killed.
     if (in.eof()) break;
     ++last_line_;
     const auto found = place_of(line);
@@ -182,7 +182,7 @@ CellReader::CellReader(const CellLog& log) : log_(log), in_(log.file(), std::ios
 
 const std::string& CellReader::cell(const CellPlace& place) {
   const CellLog::Line& known = log_.lines_.at(place);
-  if (known.offset != at_) in_.seekg(known.offset);  // which throws away what was read ahead
+  if (known.offset != at_) in_.seekg(known.offset);  // a seek discards what was read ahead
   if (!std::getline(in_, line_)) refuse(log_.file(), "it was cut off while it was read");
   at_ = known.offset + static_cast<std::streamoff>(line_.size()) + 1;
   const auto found = place_of(line_);

@@ -1,4 +1,4 @@
-// The cells of a matrix on disk as they come, one JSON line each: what a killed run leaves behind is whole.
+// The cells of a matrix on disk as they arrive, one JSON line each, so that a killed run leaves complete lines.
 #pragma once
 
 #include <filesystem>
@@ -15,23 +15,23 @@
 
 namespace attnprobe::report {
 
-/// A cell of a report: the entry of "results" without what differs from run to run, its times of building and walking
+/// A cell of a report: the entry of "results" without its times of building and walking, which differ between runs
 /// (measured times of plans stay).
 Json cell_json(const answer::Answer& result);
 
-/// The file cells.jsonl: a line with the axes, then {"cell": [config, target, cudnn], …the result…} a line.
+/// The file cells.jsonl: a line with the axes, then one line {"cell": [config, target, cudnn], …the result…} per cell.
 class CellLog {
  public:
-  /// What becomes of cells that are in the file already.
+  /// What to do with existing cells in the file.
   enum class Present {
     refuse,   ///< Error(usage): they stay
-    resume,   ///< they are gone on with, the last line dropped if it is not whole; Error(usage) for another matrix's
-    replace,  ///< they are gone, whatever they were
+    resume,   ///< continue them, without an incomplete last line; Error(usage) for another matrix's
+    replace,  ///< delete them, whatever they are
   };
-  /// To write. Throws Error(usage) if the file cannot be written.
+  /// For writing. Throws Error(usage) if the file cannot be written.
   CellLog(std::filesystem::path file, CellHeader header, Present present);
-  /// One that is there, to be read; a last line that is not whole is passed over. Throws Error(usage) naming file and
-  /// line for what is not such a file.
+  /// An existing file, for reading; skips an incomplete last line. Throws Error(usage), naming file and line, for
+  /// another kind of file.
   explicit CellLog(std::filesystem::path file);
 
   const std::filesystem::path& file() const { return file_; }
@@ -40,24 +40,24 @@ class CellLog {
   bool has(const campaign::CellPlace& place) const { return lines_.count(place) != 0; }
   size_t size() const { return lines_.size(); }
 
-  /// As if these were not there: to be asked again.
+  /// Treats these cells as missing, so that they are asked again.
   void forget(const std::vector<campaign::CellPlace>& places);
 
-  /// On disk when it returns, as far as this process can see to that. May be called from several threads.
+  /// On disk when it returns, as far as this process can ensure. Thread-safe.
   void add(const campaign::CellPlace& place, const std::string& cell);
 
-  /// All cells, or those that are `wanted`, by config, target and cuDNN, as their text.
+  /// All cells, or the `wanted` ones, by config, target and cuDNN, as their text.
   void for_each(const std::function<void(const campaign::CellPlace& place, const std::string& cell)>& take,
                 const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
 
-  /// The same, each cell read: its view names file and line. Throws Error(usage) for one that is not JSON.
+  /// The same with each cell parsed; its view names file and line. Throws Error(usage) for one that is not JSON.
   void read_each(const std::function<void(const campaign::CellPlace& place, const JsonView& cell)>& take,
                  const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
 
-  /// Whose text a cell's JSON is, for messages: file and line.
+  /// The source of a cell's JSON for messages: file and line.
   JsonSource source_of(const campaign::CellPlace& place) const { return source_of(lines_.at(place).number); }
 
-  /// The file again, in that order.
+  /// Rewrites the file in that order.
   void sort();
 
  private:
@@ -68,7 +68,7 @@ class CellLog {
 
   friend class CellReader;
 
-  // Returns how much of the file is whole lines.
+  // Returns the length of the file's complete lines.
   std::streamoff read();
   std::streamoff read_other();
   void go_on(const CellHeader& now, std::streamoff whole);
@@ -84,7 +84,7 @@ class CellLog {
   std::map<campaign::CellPlace, Line> lines_;
 };
 
-/// Cells of a log one by one: quick where they are asked for as they stand in the file. The log must outlive it.
+/// Reads cells of a log one by one; fast if they are requested in file order. The log must outlive it.
 class CellReader {
  public:
   explicit CellReader(const CellLog& log);

@@ -52,7 +52,7 @@ CellConfig config_of(const JsonView& result) {
 
 }  // namespace
 
-// A GPU of this machine has that of the catalogue's GPUs of its compute capability.
+// A GPU of this machine has the architecture of the catalogue's GPUs with its compute capability.
 std::string architecture_of(const std::string& id, int sm) {
   if (const gpu::Target* known = gpu::find(id)) return known->architecture;
   for (const auto& target : gpu::catalogue())
@@ -87,7 +87,7 @@ std::string cudnn_of(const JsonView& result) {
   return cudnn ? cudnn->text_or("version", "") : "";
 }
 
-// A config without a name is called by what it is.
+// A config without a name is called by its description.
 std::string name_in(const JsonView& result) {
   const CellConfig config = config_of(result);
   return config.name.empty() ? config.summary : config.name;
@@ -110,7 +110,7 @@ CellCollector::CellCollector(MatrixAxes axes) {
   table_.axes = std::move(axes);
 }
 
-// A cell's command is its config's, its target's and its cuDNN's words; what one of them gave stands for all.
+// A cell's command consists of words for its config, target and cuDNN; words from one cell serve all.
 void CellCollector::add_command(const CellPlace& place, const std::string& command) {
   const auto parts = campaign::parts_of_command(command);
   if (!parts) return;
@@ -134,7 +134,7 @@ void CellCollector::add(const CellPlace& place, const JsonView& result) {
   table_.cells.push_back({place, known->second});
 }
 
-// Cells by place and answers as the cells need them, in whatever order they came.
+// Sorts cells by place, and numbers answers by first use, for any order of arrival.
 CellTable CellCollector::take() {
   auto& cells = table_.cells;
   std::sort(cells.begin(), cells.end(), [](const Cell& a, const Cell& b) { return a.place < b.place; });
@@ -176,7 +176,7 @@ CellTable cells_of_report(const JsonView& report) {
 
 Json load_report(const fs::path& file) {
   const std::string text = input_text(file);
-  // What is another thing altogether is not told by its first wrong character.
+  // For a completely different file, its first wrong character is not helpful.
   const bool may_be = trim(text).starts_with('{');
   Json report = may_be ? parse_json(text, {input_name(file)}, {.comments = false}) : Json();
   if (!report.contains("results"))
@@ -260,7 +260,7 @@ std::vector<std::string> framework_lines(const CellAnswer& answer) {
 }
 
 std::string cells_summary(const CellTable& table) {
-  // In the order of the words for people, then what else became of cells.
+  // In the order of the answer's words, then other outcomes.
   std::vector<std::pair<std::string, int64_t>> counts{{"yes", 0}, {"but", 0}, {"no", 0}};
   const auto count_of = [&](const std::string& word) -> int64_t& {
     const auto same =

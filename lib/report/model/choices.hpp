@@ -1,5 +1,5 @@
-// Which engine config of each problem was the fastest that computes what the graph says, and what the heuristics' first
-// choice loses to it: what `attnprobe tune` writes.
+// The fastest right engine config of each problem, and how much slower the heuristics' first choice is: the output of
+// `attnprobe tune`.
 #pragma once
 
 #include <optional>
@@ -19,26 +19,26 @@ struct TimedPlan {
 struct Choice {
   const answer::Answer* result = nullptr;
   TimedPlan best;
-  std::optional<TimedPlan> first;  ///< the heuristics' first choice; none where it fails or was not timed
+  std::optional<TimedPlan> first;  ///< the heuristics' first choice; none if it fails or was not timed
   size_t timed = 0;                ///< plans that ran right and were timed
 
-  /// How much longer the first choice takes: 0.12 for 12 %. 0 where it is the best, or where the difference is within
-  /// the noise of the two measurements.
+  /// How much longer the first choice takes: 0.12 for 12 %. 0 if it is the best, or if the difference is within the
+  /// noise of the two measurements.
   double loss() const;
 };
 
-/// None for a result that no timed plan is right for.
+/// None for a result without a right, timed plan.
 std::optional<Choice> choice_of(const answer::Answer& result);
 
-/// Over all: the time of the first choices over that of the best, less 1, for problems where both are known.
+/// The total time of the first choices relative to the best ones, minus 1, for problems where both are known.
 double loss_over_all(const std::vector<Choice>& choices);
 
-/// Schema "attnprobe/choices/1": a choice a problem, found by graph hash, GPU and cuDNN, with its proof (time, error,
-/// bits), its name in cudnn-frontend (`plan_name`, as Graph::get_plan_name_at_index() has it) and the words by which
-/// a program of --emit cpp takes it (`emit_options`).
+/// Schema "attnprobe/choices/1": one choice per problem, found by graph hash, GPU and cuDNN, with its proof (time,
+/// error, bits). It has the choice's name in cudnn-frontend (`plan_name`, as from Graph::get_plan_name_at_index()) and
+/// the options that select it in a program of --emit cpp (`emit_options`).
 Json choices_json(const Results& results);
 
-/// A line a problem, the dearest loss first, and the loss over all.
+/// One line per problem, largest loss first, and the loss over all.
 std::string choices_text(const Results& results, const TextStyle& style);
 
 }  // namespace attnprobe::report

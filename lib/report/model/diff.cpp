@@ -19,7 +19,7 @@ using answer::Verdict;
 
 using Key = std::tuple<std::string, std::string, std::string>;  // config, target, cuDNN
 
-// Which cells of a table count, by name.
+// The cells of a table that count, by name.
 std::map<Key, const Cell*> named_cells(const CellTable& table, const std::string& version, bool by_version) {
   std::map<Key, const Cell*> cells;
   for (const Cell& cell : table.cells)
@@ -32,7 +32,7 @@ bool has_one_version(const CellTable& table, const std::string& version) {
   return !version.empty() || table.axes.cudnns.size() == 1;
 }
 
-// The words of a cell that say why, or what works.
+// The part of a cell's text that says why, or what works.
 std::string account(const CellAnswer& answer) {
   std::string text = outcome_word(answer);
   if (answer.verdict == Verdict::supported) {
@@ -57,13 +57,13 @@ std::set<std::string> knob_names(const CellEngine& engine) {
   return names;
 }
 
-// cuDNN 9.23 spells the same choice with other knobs: then the engine and its workspace have to do.
+// cuDNN 9.23 writes the same choice with other knobs, so only the engine and its workspace are compared.
 bool is_same_choice(const CellEngine& a, const CellEngine& b) {
   if (a.engine != b.engine) return false;
   return a.knobs == b.knobs || (knob_names(a) != knob_names(b) && a.workspace_bytes == b.workspace_bytes);
 }
 
-// Without the C++ expression behind it, whose names change from version to version.
+// Without the C++ expression after it, which has names that change between versions.
 std::string sentence_of(const std::string& reason) {
   return reason.substr(0, reason.find(" at: "));
 }
@@ -91,7 +91,7 @@ std::set<std::string> obstacle_kinds(const std::vector<CellObstacle>& obstacles)
   return kinds;
 }
 
-// Of cells that work both times and as fast.
+// For cells that work both times with the same speed.
 std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswer& after) {
   const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
   if (old_first == nullptr || new_first == nullptr) return std::nullopt;
@@ -114,7 +114,7 @@ std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswe
   return change;
 }
 
-// At most one change a cell, the gravest.
+// At most one change per cell, the gravest.
 std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& after, double tolerance) {
   Change change;
   change.before = account(before);
@@ -159,8 +159,8 @@ std::string words(ChangeKind kind) {
   return text;
 }
 
-// Changes that differ in nothing but the target; of engines and reasons,
-// which change by the thousand between versions, all that became the same.
+// Changes that differ only in the target. Engines and reasons change by the thousand between versions, so for them all
+// with the same result.
 struct ChangeGroup {
   const Change* first = nullptr;
   std::vector<std::string> configs, targets;
@@ -195,7 +195,7 @@ std::string few(const std::vector<std::string>& words) {
   return fmt::format("{} and {} more", fmt::join(words.begin(), words.begin() + most, ", "), words.size() - most);
 }
 
-// Of all cells in both, where they have one: then it need not stand at each change.
+// The version of all cells in both, if they share one; it is then not repeated at each change.
 std::string common_version(const Diff& diff) {
   return diff.cudnns.size() == 1 ? diff.cudnns.front() : "";
 }

@@ -27,7 +27,7 @@ std::optional<std::string> operation_tag(const graph::Operation& operation) {
   return std::nullopt;
 }
 
-/// A knob that the headers don't know has its number for a name.
+/// A knob that the headers lack has its number as name.
 int64_t knob_number(const std::string& name) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -35,7 +35,7 @@ int64_t knob_number(const std::string& name) {
   return static_cast<int64_t>(probe::knob_type(name));
 }
 
-/// "k14=2", "k24=31": in ascending order, as cuDNN gives the knobs of its heuristics' engine configs.
+/// "k14=2", "k24=31": in ascending order, as cuDNN returns the knobs of its heuristics' engine configs.
 std::vector<std::string> knob_texts(const probe::Knobs& knobs) {
   std::map<int64_t, int64_t> by_number;
   for (const auto& [name, value] : knobs) by_number[knob_number(name)] = value;
@@ -66,7 +66,7 @@ std::optional<Fault> fault_of(const answer::Answer& result, const probe::EngineC
   return std::nullopt;
 }
 
-/// One engine config that failed, on graphs of one tag, with one cuDNN, on one SM.
+/// One failed engine config, on graphs of one tag, with one cuDNN, on one SM.
 struct Faulty {
   std::array<std::string, forms.size()> tags;
   int64_t engine = 0;
@@ -127,7 +127,7 @@ Sorted sort_out(const Results& results) {
   return sorted;
 }
 
-/// As check_rule() of cudnn_frontend_Errata.h decides it.
+/// Decides like check_rule() of cudnn_frontend_Errata.h.
 bool blocks(const std::string& operation, const Faulty& faulty, const std::string& plan_tag) {
   if (!(plan_tag + "_").starts_with(fmt::format("{}_eng{}_", operation, faulty.engine))) return false;
   const auto knobs = knob_texts(faulty.knobs);

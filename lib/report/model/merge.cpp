@@ -1,4 +1,4 @@
-// Many matrices' folders, or reports, as one.
+// Merges many matrices' folders, or reports, into one.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -20,10 +20,10 @@ using campaign::CellPlace;
 struct Part {
   fs::path path;
   CellHeader header;
-  std::optional<CellLog> log;  // else a report
+  std::optional<CellLog> log;  // none for a report
   Json report;
   std::vector<CellPlace> places;          // of a report's results
-  std::map<CellPlace, size_t> result_at;  // the last of each place
+  std::map<CellPlace, size_t> result_at;  // the last one of each place
 
   void for_each(const std::function<void(const CellPlace&, const std::string&)>& take) const {
     if (log) return log->for_each(take);
@@ -33,8 +33,8 @@ struct Part {
   const Json& result(const CellPlace& place) const { return report["results"][result_at.at(place)]; }
 };
 
-// The results of a report are checked here. Those of a cell file are when they are written to the merged file, which is
-// put in its place after that: to parse them twice would double the time of a merge.
+// Checks a report's results here. Those of a cell file are checked later, when the merged file is written, before it
+// replaces the old one. Parsing them twice would double the time of a merge.
 std::unique_ptr<Part> open_part(const fs::path& path) {
   auto part = std::make_unique<Part>();
   part->path = path;
@@ -54,14 +54,14 @@ std::unique_ptr<Part> open_part(const fs::path& path) {
   return part;
 }
 
-// Where a merged cell comes from.
+// The origin of a merged cell.
 struct Origin {
   size_t part = 0;
-  CellPlace place;  // there
+  CellPlace place;  // in that input
   size_t hash = 0;  // of its text
 };
 
-// Nothing is in the way but what is merged itself: that comes back.
+// The file may only have cells of the inputs, which the merge includes again.
 void check_replaceable(const fs::path& file, const std::vector<std::unique_ptr<Part>>& parts) {
   std::error_code absent;
   if (!fs::exists(file, absent) || fs::file_size(file, absent) == 0) return;
@@ -99,7 +99,7 @@ Merged merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, co
   CellHeader header = join.header();
   if (!title.empty()) header.axes.title = title;
   CellCollector table(header.axes);
-  // Beside the file, which may be a part itself, and then in its place.
+  // Written next to the file, which may be an input itself, and then moved into its place.
   out.replace([&](std::ostream& to) {
     std::vector<std::optional<CellReader>> readers(parts.size());
     to << text_of(header);
