@@ -6,6 +6,8 @@
 #include <optional>
 #include <vector>
 
+#include "base/digest.hpp"
+
 namespace attnprobe::probe {
 namespace {
 
@@ -82,6 +84,11 @@ void for_each_entry(std::string_view info, F&& visit) {
   }
 }
 
+// Constants that the compiler made, and initial values of variables. Constant bank 0 is where a launch's parameters go.
+bool is_data(std::string_view section) {
+  return (section.starts_with(".nv.constant") && !section.starts_with(".nv.constant0")) || section == ".nv.global.init";
+}
+
 }  // namespace
 
 std::map<std::string, PlanKernel> kernels_of_cubin(std::string_view cubin) {
@@ -91,6 +98,9 @@ std::map<std::string, PlanKernel> kernels_of_cubin(std::string_view cubin) {
   const auto content = [&](const Section& section) {
     return file.part(section.header.sh_offset, section.header.sh_size);
   };
+  std::string data;
+  for (const auto& section : sections)
+    if (is_data(section.name)) data += content(section);
   std::map<std::string, PlanKernel> kernels;
   for (const auto& section : sections)
     if (section.name.starts_with(code)) {
@@ -98,6 +108,8 @@ std::map<std::string, PlanKernel> kernels_of_cubin(std::string_view cubin) {
       PlanKernel& kernel = kernels[name];
       kernel.name = name;
       kernel.shared_memory_bytes = 0;
+      kernel.code_bytes = static_cast<int64_t>(content(section).size());
+      kernel.identity = digest(std::string(content(section)) + data).substr(0, 16);
       if (const auto* memory = section_called(sections, std::string(shared) + name))
         kernel.shared_memory_bytes = static_cast<int64_t>(memory->header.sh_size);
       const auto* own = section_called(sections, std::string(info) + "." + name);

@@ -82,8 +82,14 @@ struct PlanKernel {
   std::optional<int64_t> stack_bytes;  ///< local memory per thread, which holds what does not fit into registers
   std::optional<int64_t> shared_memory_bytes;  ///< static; the engine config gives the dynamic part
   std::optional<int64_t> max_threads;          ///< per block
+  std::optional<int64_t> code_bytes;           ///< machine code
+  std::optional<int64_t> blocks_per_sm;        ///< that one multiprocessor holds at a time (probe/occupancy.hpp)
+  /// 16 hexadecimal digits of code and constants: plans that execute the same kernel have the same identity.
+  std::string identity;
+  bool operator==(const PlanKernel&) const = default;
 };
-ATTNPROBE_JSON(PlanKernel, name, registers, stack_bytes, shared_memory_bytes, max_threads)
+ATTNPROBE_JSON(PlanKernel, name, registers, stack_bytes, shared_memory_bytes, max_threads, code_bytes, blocks_per_sm,
+               identity)
 
 /// A requested plan.
 struct PlanFindings {

@@ -4,6 +4,7 @@
 
 #include "base/json_reader.hpp"
 #include "probe/cubin.hpp"
+#include "probe/occupancy.hpp"
 
 namespace attnprobe::probe {
 namespace {
@@ -15,7 +16,7 @@ std::string text_at(const Json& object, const char* key) {
 
 }  // namespace
 
-std::vector<PlanKernel> plan_kernels(const std::string& plan_json) {
+std::vector<PlanKernel> plan_kernels(const std::string& plan_json, std::optional<int64_t> dynamic_shared_memory_bytes) {
   const Json plan = parse_json_leniently(plan_json);
   const Json::json_pointer place("/engine/payload/kernels");
   if (!plan.is_object() || !plan.contains(place)) return {};
@@ -26,6 +27,8 @@ std::vector<PlanKernel> plan_kernels(const std::string& plan_json) {
     kernel.name = text_at(launched, "kernelName");
     const auto read = kernels_of_cubin(cereal::base64::decode(text_at(launched, "cubin")));
     if (const auto it = read.find(kernel.name); it != read.end()) kernel = it->second;
+    if (dynamic_shared_memory_bytes && plan.contains("GPUProfile"))
+      kernel.blocks_per_sm = blocks_per_sm(kernel, *dynamic_shared_memory_bytes, plan["GPUProfile"]);
     kernels.push_back(std::move(kernel));
   }
   return kernels;

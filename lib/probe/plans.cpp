@@ -13,9 +13,9 @@ using cudnn::LogCapture;
 
 namespace {
 
-// Only if cuDNN gives the plan as JSON; older versions and some engines do not.
-std::vector<PlanKernel> kernels_of(const Descriptor& plan) try {
-  return plan_kernels(plan.get_text(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_JSON_REPRESENTATION)));
+// Of a plan that cuDNN gives as JSON; older versions and some engines do not.
+std::vector<PlanKernel> kernels_of(const Descriptor& plan, std::optional<int64_t> shared_memory_bytes) try {
+  return plan_kernels(plan.get_text(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_JSON_REPRESENTATION)), shared_memory_bytes);
 } catch (const Error& e) {
   if (!e.cudnn()) throw;
   return {};
@@ -41,7 +41,7 @@ Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& c
   into.status = library.status_name(status);
   into.reasons = log::parse_reasons(log);
   into.loaded = status == CUDNN_STATUS_SUCCESS && !device.is_simulated();
-  if (status == CUDNN_STATUS_SUCCESS) into.kernels = kernels_of(plan);
+  if (status == CUDNN_STATUS_SUCCESS) into.kernels = kernels_of(plan, shared_memory_of(config));
   if (kept_log != nullptr) *kept_log += log;
   return plan;
 }

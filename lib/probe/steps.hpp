@@ -64,7 +64,10 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
 /// Finalizes plans of engine configs that passed their check, in the order of next_plan().
 void build_plans(WalkState& state, Plans plans, const Progress& progress);
 
-/// Reads workspace, shared memory and notes of a finalized engine config and its engine.
+/// In bytes, of a launch of a finalized engine config; none where cuDNN does not say.
+std::optional<int64_t> shared_memory_of(const cudnn::Descriptor& config);
+
+/// Workspace, shared memory and notes of a finalized engine config, and its engine.
 void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into);
 
 }  // namespace attnprobe::probe

@@ -180,13 +180,19 @@ cudnnBackendKnobType_t knob_type(const std::string& name) {
   throw Error(ErrorKind::internal, fmt::format("cuDNN has no knob {}", name));
 }
 
-void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into) {
-  if_known([&] { into.workspace_bytes = config.get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_WORKSPACE_SIZE)); });
-  // INT32, unlike the workspace (measured, 9.19). cuDNN returns 0 if it does not know yet.
+std::optional<int64_t> shared_memory_of(const cudnn::Descriptor& config) {
+  std::optional<int64_t> known;
+  // INT32, unlike the workspace (measured, 9.19). 0 is what cuDNN says where it does not know yet.
   if_known([&] {
     const auto bytes = config.get<int32_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_SHARED_MEMORY_USED));
-    if (bytes > 0) into.shared_memory_bytes = bytes;
+    if (bytes > 0) known = bytes;
   });
+  return known;
+}
+
+void describe_config(const cudnn::Descriptor& config, const cudnn::Descriptor& engine, EngineConfigFindings& into) {
+  if_known([&] { into.workspace_bytes = config.get<int64_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_WORKSPACE_SIZE)); });
+  into.shared_memory_bytes = shared_memory_of(config);
   into.numerical_notes.clear();
   into.behavior_notes.clear();
   if_known([&] {

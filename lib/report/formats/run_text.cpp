@@ -45,12 +45,15 @@ bool is_noted(const EngineConfigFindings& config) {
 
 std::string plan_kernel_text(const probe::PlanKernel& kernel) {
   std::string text = kernel.name;
+  if (!kernel.identity.empty()) text += ", kernel " + kernel.identity;
   const auto add = [&](std::optional<int64_t> value, const char* words) {
     if (value && *value > 0) text += fmt::format(fmt::runtime(words), *value);
   };
   add(kernel.registers, ", {} registers");
   add(kernel.stack_bytes, ", {} B of stack");
   add(kernel.max_threads, ", {} threads a block");
+  add(kernel.blocks_per_sm, ", {} blocks a multiprocessor");
+  add(kernel.code_bytes, ", {} B of code");
   return text;
 }
 
