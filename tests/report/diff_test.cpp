@@ -85,6 +85,22 @@ TEST_CASE("each kind of change is called by its name", "[diff]") {
   CHECK(change(old_knobs, other_value) == "engine_changed");
 }
 
+TEST_CASE("the same engine config with other machine code is a change of kernel, and stack is counted", "[diff]") {
+  const auto with_kernel = [](const char* identity, int64_t stack) {
+    auto made = answer("supported", "", {engine(2)});
+    probe::PlanKernel& kernel = made.engines[0].kernels.emplace_back();
+    kernel.registers = 168;
+    kernel.stack_bytes = stack;
+    kernel.identity = identity;
+    return made;
+  };
+  const auto before = with_kernel("aa", 0);
+  CHECK(change(before, with_kernel("aa", 0)).empty());
+  CHECK(change(before, with_kernel("bb", 0)) == "kernel_changed");
+  // A report without plans knows no kernels.
+  CHECK(change(before, answer("supported", "", {engine(2)})).empty());
+}
+
 TEST_CASE("a but is no yes, and the obstacles say why", "[diff]") {
   const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
   auto but = good, other = good;

@@ -59,6 +59,15 @@ CellEngine engine_of(const JsonView& config) {
       engine.plan = outcome == probe::PlanOutcome::built ? PlanState::built : PlanState::failed;
     if (engine.plan == PlanState::failed) add_reason(engine, findings.status, reasons);
     judged.plan = std::move(findings);
+    for (const JsonView& kernel : plan->elements_or_none("kernels")) {
+      probe::PlanKernel& known = engine.kernels.emplace_back();
+      known.name = kernel.text_or("name", "");
+      known.identity = kernel.text_or("identity", "");
+      known.registers = kernel.optional_integer("registers");
+      known.stack_bytes = kernel.optional_integer("stack_bytes");
+      known.shared_memory_bytes = kernel.optional_integer("shared_memory_bytes");
+      known.code_bytes = kernel.optional_integer("code_bytes");
+    }
   }
   if (run) {
     engine.run = run->text_or("status", "");

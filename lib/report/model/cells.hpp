@@ -38,10 +38,11 @@ struct CellEngine {
   std::string status, reason;  ///< why not; of the plan where that failed
   std::optional<int64_t> workspace_bytes;
   PlanState plan = PlanState::unasked;
-  std::string run;        ///< "ok", "wrong_result", …; "" where not asked for
-  bool works = false;     ///< as far as it was taken; a plan that nobody built is not against it
-  bool is_wrong = false;  ///< what ran computed something wrong, or a sanitizer found errors
-  bool is_lost = false;   ///< its plan took its process or its CUDA context down
+  std::string run;                         ///< "ok", "wrong_result", …; "" where not asked for
+  bool works = false;                      ///< as far as it was taken; a plan that nobody built is not against it
+  bool is_wrong = false;                   ///< what ran computed something wrong, or a sanitizer found errors
+  bool is_lost = false;                    ///< its plan took its process or its CUDA context down
+  std::vector<probe::PlanKernel> kernels;  ///< of its plan, where one was built
   std::map<std::string, double, std::less<>> figures;  ///< by the keys of measurements(); those that were measured
   bool operator==(const CellEngine&) const = default;
 

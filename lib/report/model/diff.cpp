@@ -51,6 +51,34 @@ std::string name_of_engine(const CellEngine& engine) {
   return fmt::format("engine {}{}{}", engine.engine, engine.knobs.empty() ? "" : " ", engine.knobs);
 }
 
+bool has_kernels(const CellEngine* engine) {
+  return engine != nullptr && !engine->kernels.empty() &&
+         std::all_of(engine->kernels.begin(), engine->kernels.end(), [](const auto& k) { return !k.identity.empty(); });
+}
+
+std::vector<std::string> identities(const CellEngine& engine) {
+  std::vector<std::string> found;
+  for (const auto& kernel : engine.kernels) found.push_back(kernel.identity);
+  return found;
+}
+
+int64_t stack_of(const CellEngine& engine) {
+  int64_t most = 0;
+  for (const auto& kernel : engine.kernels) most = std::max(most, kernel.stack_bytes.value_or(0));
+  return most;
+}
+
+// "168 registers, 32 B of stack, 22 KiB of code"; of several kernels the first.
+std::string kernel_text(const CellEngine& engine) {
+  const auto& kernel = engine.kernels.front();
+  std::string text = fmt::format("{} registers", kernel.registers.value_or(0));
+  if (const int64_t stack = stack_of(engine); stack > 0) text += fmt::format(", {} B of stack", stack);
+  text += fmt::format(", {} of code", bytes_text(kernel.code_bytes.value_or(0)));
+  if (engine.workspace_bytes.value_or(0) > 0)
+    text += fmt::format(", {} of workspace", bytes_text(*engine.workspace_bytes));
+  return text;
+}
+
 std::set<std::string> knob_names(const CellEngine& engine) {
   std::set<std::string> names;
   for (const auto& knob : split(engine.knobs, ' ')) names.insert(knob.substr(0, knob.find('=')));
@@ -104,6 +132,10 @@ std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswe
     change.after = after.pattern + ", " + change.after;
   } else if (!is_same_choice(*old_first, *new_first)) {
     change.kind = ChangeKind::engine_changed;
+  } else if (has_kernels(old_first) && has_kernels(new_first) && identities(*old_first) != identities(*new_first)) {
+    change.kind = ChangeKind::kernel_changed;
+    change.before += ": " + kernel_text(*old_first);
+    change.after += ": " + kernel_text(*new_first);
   } else if (before.viable != after.viable) {
     change.kind = after.viable < before.viable ? ChangeKind::fewer_engines : ChangeKind::more_engines;
     change.before = fmt::format("{}, one of {} engine configs", change.before, before.viable);
@@ -147,6 +179,14 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
   return change_of_choice(before, after);
 }
 
+void count_kernels(Diff& diff, const CellAnswer& before, const CellAnswer& after) {
+  const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
+  if (!has_kernels(old_first) || !has_kernels(new_first)) return;
+  ++diff.kernels_compared;
+  if (identities(*old_first) != identities(*new_first)) ++diff.kernels_changed;
+  if (stack_of(*new_first) > stack_of(*old_first)) ++diff.spill;
+}
+
 std::map<ChangeKind, std::vector<const Change*>> by_kind(const Diff& diff) {
   std::map<ChangeKind, std::vector<const Change*>> kinds;
   for (const Change& change : diff.changes) kinds[change.kind].push_back(&change);
@@ -168,8 +208,9 @@ struct ChangeGroup {
 };
 
 bool comes_by_the_thousand(ChangeKind kind) {
-  return kind == ChangeKind::graph_changed || kind == ChangeKind::engine_changed || kind == ChangeKind::fewer_engines ||
-         kind == ChangeKind::more_engines || kind == ChangeKind::reason_changed;
+  return kind == ChangeKind::graph_changed || kind == ChangeKind::engine_changed ||
+         kind == ChangeKind::kernel_changed || kind == ChangeKind::fewer_engines || kind == ChangeKind::more_engines ||
+         kind == ChangeKind::reason_changed;
 }
 
 std::vector<ChangeGroup> grouped(const std::vector<const Change*>& changes) {
@@ -205,8 +246,11 @@ std::string counts_text(const Diff& diff) {
                                  diff.compared == 1 ? "" : "s");
   if (diff.of_many_versions)
     text += ", each cuDNN version compared with itself (--old-cudnn and --new-cudnn compare two)";
-  if (diff.changes.empty()) return text + ", nothing changed";
+  if (diff.changes.empty()) text += ", nothing changed";
   for (const auto& [kind, changes] : by_kind(diff)) text += fmt::format(", {} {}", changes.size(), words(kind));
+  if (diff.kernels_compared > 0)
+    text += fmt::format("; {} of {} first choices have a new kernel, {} of them with more stack", diff.kernels_changed,
+                        diff.kernels_compared, diff.spill);
   return text;
 }
 
@@ -237,6 +281,7 @@ Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptio
         version = fmt::format("{} -> {}", before.cudnn(*old_cell->second), version);
       if (std::find(diff.cudnns.begin(), diff.cudnns.end(), version) == diff.cudnns.end())
         diff.cudnns.push_back(version);
+      count_kernels(diff, before.answer(*old_cell->second), after.answer(cell));
       change = change_of(before.answer(*old_cell->second), after.answer(cell), options.tolerance);
       old_cells.erase(old_cell);
     }
@@ -299,6 +344,8 @@ Json diff_json(const Diff& diff) {
                {"cudnns", diff.cudnns}};
   json["counts"] = Json::object();
   for (const auto& [kind, changes] : by_kind(diff)) json["counts"][std::string(name_of(kind))] = changes.size();
+  json["kernels"] = {
+      {"compared", diff.kernels_compared}, {"changed", diff.kernels_changed}, {"more_stack", diff.spill}};
   json["changes"] = Json::array();
   for (const Change& change : diff.changes)
     json["changes"].push_back({{"kind", name_of(change.kind)},

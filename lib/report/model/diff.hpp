@@ -25,6 +25,7 @@ enum class ChangeKind {
   faster,
   graph_changed,   ///< works both times, as operation graphs of another form
   engine_changed,  ///< another engine config comes first
+  kernel_changed,  ///< the same comes first with other machine code, where both plans were built
   fewer_engines,   ///< engine configs that work, where the first is the same
   more_engines,
   reason_changed,  ///< a no in other words both times, or a but with other obstacles
@@ -32,7 +33,8 @@ enum class ChangeKind {
   added,           ///< only in the new one
 };
 ATTNPROBE_ENUM(ChangeKind, now_no, yes_to_but, no_to_but, now_yes, wrong, right, lost, recovered, slower, faster,
-               graph_changed, engine_changed, fewer_engines, more_engines, reason_changed, removed, added)
+               graph_changed, engine_changed, kernel_changed, fewer_engines, more_engines, reason_changed, removed,
+               added)
 
 struct Change {
   ChangeKind kind = ChangeKind::added;
@@ -49,6 +51,9 @@ struct Diff {
   size_t compared = 0;              ///< cells in both
   bool of_many_versions = false;    ///< of several cuDNN versions, each compared with itself
   std::vector<std::string> cudnns;  ///< of the cells in both: "9.14.0", or "9.14.0 -> 9.19.0"
+  size_t kernels_compared = 0;      ///< cells of which both reports know the first choice's kernel
+  size_t kernels_changed = 0;       ///< of these, other machine code
+  size_t spill = 0;                 ///< of these, more stack a thread: what registers do not hold
   std::vector<Change> changes;      ///< by kind, then in the new report's order
 };
 
@@ -64,7 +69,7 @@ bool is_regression(ChangeKind kind);
 
 std::string diff_text(const Diff& diff, const TextStyle& style);
 std::string diff_markdown(const Diff& diff);
-/// Schema "attnprobe/diff/1": {"compared", "cudnns", "counts", "changes":
+/// Schema "attnprobe/diff/1": {"compared", "cudnns", "counts", "kernels", "changes":
 /// [{"kind", "config", "target", "cudnn", "before", "after"}]}.
 Json diff_json(const Diff& diff);
 
