@@ -130,6 +130,15 @@ std::vector<ChosenGate> choose_gates(const std::vector<std::string>& words, cons
   return chosen;
 }
 
+const GatePlans* plans_of(const ChosenGate& chosen) {
+  if (chosen.gate == nullptr || chosen.gate->plans.empty()) return nullptr;
+  const auto& all = chosen.gate->plans;
+  if (chosen.release == nullptr) return &all.back();
+  const auto found = std::find_if(
+      all.begin(), all.end(), [&](const GatePlans& plans) { return is_in_force(plans.span, chosen.release->version); });
+  return found == all.end() ? nullptr : &*found;
+}
+
 std::string words_of(const std::vector<ChosenGate>& gates) {
   const auto is_newest = [](const ChosenGate& one) {
     return one.asked.empty() && one.others.empty() &&

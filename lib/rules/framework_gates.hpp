@@ -54,6 +54,13 @@ struct GatePreference {
   Json when;  ///< null: always
 };
 
+/// How a framework keeps cuDNN's plans: what a new shape costs a program.
+struct GatePlans {
+  GateSpan span;
+  std::string text;
+  Source source;
+};
+
 struct GateRelease {
   std::string version;   ///< "2.15.0", "0.7.2.post1"
   std::string cudnn;     ///< the version that it pins, "9.26.0.51", "9.24", ">=9.12.0.46"; "" if none, or unknown
@@ -84,6 +91,7 @@ struct FrameworkGate {
   std::vector<GatePreference> preferences;
   std::vector<GateRelease> releases;  ///< in ascending order; may be empty
   std::vector<GateRule> rules;        ///< in the file's order
+  std::vector<GatePlans> plans;       ///< ascending; empty: not known
   struct Order {
     GateSpan span;
     std::vector<std::string> rules;
@@ -122,6 +130,9 @@ struct ChosenGate {
 /// release before it; one older than all has none. Throws Error(usage), which begins with `option`, for an unknown
 /// framework and for a duplicate.
 std::vector<ChosenGate> choose_gates(const std::vector<std::string>& words, const std::string& option);
+
+/// How this release keeps plans, of an unknown one how the newest does; nullptr where it is not known.
+const GatePlans* plans_of(const ChosenGate& chosen);
 
 /// The words from which choose_gates() makes these: "torch==2.15.0,jax==0.12.0.1", or "all".
 std::string words_of(const std::vector<ChosenGate>& gates);

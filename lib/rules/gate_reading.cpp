@@ -183,6 +183,20 @@ void take_orders(JsonObject& whole, FrameworkGate& gate) {
   }
 }
 
+void take_plans(JsonObject& whole, FrameworkGate& gate) {
+  const auto list = whole.find("plans");
+  if (!list) return;
+  for (const JsonView& place : list->elements()) {
+    JsonObject entry(place);
+    GatePlans plans;
+    plans.span = span_in(entry);
+    plans.text = words_in(entry.take("text"));
+    plans.source = source_in(entry.take("source"));
+    entry.finish();
+    gate.plans.push_back(std::move(plans));
+  }
+}
+
 void take_rules(JsonObject& whole, FrameworkGate& gate, const std::string& file) {
   std::set<std::string> preference_ids, ids;
   for (JsonObject& entry : entries_in(whole.take("prefers_cudnn"), file, preference_ids)) {
@@ -225,6 +239,7 @@ FrameworkGate parse_framework_gate(std::string_view text, const std::string& fil
   take_releases(whole, gate);
   if (gate.unread.empty()) take_rules(whole, gate, file);
   take_orders(whole, gate);
+  take_plans(whole, gate);
   whole.finish();
   return gate;
 }
