@@ -21,6 +21,7 @@ void add_cache(CLI::App& app, Run& run);
 void add_audit(CLI::App& app, Run& run);
 void add_limits(CLI::App& app, Run& run);
 void add_suggest(CLI::App& app, Run& run);
+void add_plans(CLI::App& app, Run& run);
 void add_reduce(CLI::App& app, Run& run);
 void add_tune(CLI::App& app, Run& run);
 void add_bugs(CLI::App& app, Run& run);

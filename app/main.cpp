@@ -115,6 +115,7 @@ int run_command_line(int argc, char** argv) {
   add_audit(app, run);
   add_limits(app, run);
   add_suggest(app, run);
+  add_plans(app, run);
   add_reduce(app, run);
   add_tune(app, run);
   add_bugs(app, run);

@@ -1,0 +1,210 @@
+#include "plans/workload.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "base/error.hpp"
+#include "base/text.hpp"
+
+namespace attnprobe::plans {
+namespace {
+
+constexpr int64_t most_tokens = int64_t{1} << 31;
+constexpr size_t most_lengths = 100'000;
+
+[[noreturn]] void fail(const std::string& where, std::string_view word) {
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: \"{}\" is not a length; allowed: 512, 101:220, 64:8192:64, from 1 to {}", where,
+                          cut(std::string(word)), most_tokens));
+}
+
+int64_t number(std::string_view word, const std::string& where, std::string_view whole) {
+  int64_t value = 0;
+  const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (status != std::errc() || end != word.data() + word.size() || value < 1 || value > most_tokens) fail(where, whole);
+  return value;
+}
+
+void add_range(std::map<int64_t, int64_t>& counts, std::string_view word, int64_t count, const std::string& where) {
+  const auto parts = split(word, ':');
+  if (parts.size() > 3) fail(where, word);
+  const int64_t first = number(parts[0], where, word);
+  const int64_t last = parts.size() > 1 ? number(parts[1], where, word) : first;
+  const int64_t step = parts.size() > 2 ? number(parts[2], where, word) : 1;
+  if (last < first) fail(where, word);
+  for (int64_t tokens = first; tokens <= last; tokens += step) {
+    counts[tokens] += count;
+    if (counts.size() > most_lengths)
+      throw Error(ErrorKind::usage, fmt::format("{}: more than {} lengths", where, most_lengths));
+  }
+}
+
+void add_lines(std::map<int64_t, int64_t>& counts, std::istream& in, const std::string& file) {
+  std::string line;
+  for (size_t at = 1; std::getline(in, line); ++at) {
+    const std::string where = fmt::format("--lengths {}:{}", file, at);
+    std::vector<std::string> words;
+    for (auto& word : split(line.substr(0, line.find('#')), ' '))
+      if (const auto bare = trim(word); !bare.empty()) words.emplace_back(bare);
+    if (words.empty()) continue;
+    if (words.size() > 2) fail(where, line);
+    const int64_t count = words.size() == 2 ? number(words[1], where, words[1]) : 1;
+    for (const auto& word : split(words[0], ',')) add_range(counts, word, count, where);
+  }
+}
+
+bool is_of_lengths(const std::string& words) {
+  return !words.empty() && words.find_first_not_of("0123456789:,") == std::string::npos;
+}
+
+// In units of the heads' and dimensions' work.
+double work_of(const Shape& shape) {
+  return static_cast<double>(shape.spec.seqlen_q) * static_cast<double>(shape.spec.seqlen_kv);
+}
+
+bool has_query_lengths(const attention::AttentionSpec& spec) {
+  return spec.seqlen_q == spec.seqlen_kv && spec.seqlen_q != 1;
+}
+
+double work_at(const Shape& shape, int64_t tokens) {
+  const double keys = static_cast<double>(tokens);
+  return has_query_lengths(shape.spec) ? keys * keys : static_cast<double>(shape.spec.seqlen_q) * keys;
+}
+
+int64_t next_multiple(int64_t tokens, int64_t of) {
+  return (tokens + of - 1) / of * of;
+}
+
+int64_t next_power_of_two(int64_t tokens) {
+  int64_t power = 1;
+  while (power < tokens) power *= 2;
+  return power;
+}
+
+Bucketing bucketing(std::string name, const std::vector<Shape>& shapes, const std::set<int64_t>& kept) {
+  Bucketing found{std::move(name), {}, 1};
+  double exact = 0, rounded = 0;
+  std::set<int64_t> used;
+  for (const auto& shape : shapes) {
+    const auto to = kept.lower_bound(shape.length.tokens);
+    used.insert(*to);
+    const auto count = static_cast<double>(shape.length.count);
+    exact += count * work_of(shape);
+    rounded += count * work_at(shape, *to);
+  }
+  found.lengths.assign(used.begin(), used.end());
+  found.work = exact > 0 ? rounded / exact : 1;
+  return found;
+}
+
+// The `most` lengths with the least work, by dynamic programming over the shapes in order of length: the last shapes of
+// each group give it its length.
+std::set<int64_t> cheapest(const std::vector<Shape>& shapes, size_t most) {
+  const size_t count = shapes.size();
+  std::vector<double> weight(count + 1, 0);
+  for (size_t i = 0; i < count; ++i) weight[i + 1] = weight[i] + static_cast<double>(shapes[i].length.count);
+  const auto group = [&](size_t first, size_t last) {
+    return (weight[last + 1] - weight[first]) * work_at(shapes[last], shapes[last].length.tokens);
+  };
+  constexpr double none = std::numeric_limits<double>::infinity();
+  std::vector<std::vector<double>> best(most + 1, std::vector<double>(count + 1, none));
+  std::vector<std::vector<size_t>> from(most + 1, std::vector<size_t>(count + 1, 0));
+  best[0][0] = 0;
+  for (size_t groups = 1; groups <= most; ++groups)
+    for (size_t end = 1; end <= count; ++end)
+      for (size_t begin = groups - 1; begin < end; ++begin) {
+        const double work = best[groups - 1][begin] + group(begin, end - 1);
+        if (work < best[groups][end]) {
+          best[groups][end] = work;
+          from[groups][end] = begin;
+        }
+      }
+  std::set<int64_t> kept;
+  size_t end = count;
+  for (size_t groups = std::min(most, count); groups > 0; --groups) {
+    kept.insert(shapes[end - 1].length.tokens);
+    end = from[groups][end];
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::vector<Length> read_lengths(const std::string& words) {
+  std::map<int64_t, int64_t> counts;
+  if (is_of_lengths(words)) {
+    for (const auto& word : split(words, ',')) add_range(counts, word, 1, "--lengths");
+  } else if (words == "-") {
+    add_lines(counts, std::cin, "-");
+  } else {
+    std::ifstream file(words);
+    if (!file)
+      throw Error(ErrorKind::usage,
+                  fmt::format("--lengths {}: neither lengths (512, 101:220, 64:8192:64) nor a file that can be read",
+                              cut(words)));
+    add_lines(counts, file, words);
+  }
+  std::vector<Length> lengths;
+  lengths.reserve(counts.size());
+  for (const auto& [tokens, count] : counts) lengths.push_back({tokens, count});
+  if (lengths.empty()) throw Error(ErrorKind::usage, fmt::format("--lengths {}: no lengths in it", cut(words)));
+  return lengths;
+}
+
+std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::vector<Length>& lengths) {
+  std::vector<Shape> shapes;
+  shapes.reserve(lengths.size());
+  for (const auto& length : lengths) {
+    Shape shape{spec, length};
+    if (has_query_lengths(spec)) shape.spec.seqlen_q = length.tokens;
+    shape.spec.seqlen_kv = length.tokens;
+    shape.spec.name = fmt::format("{}{}", spec.name.empty() ? "length " : spec.name + " ", length.tokens);
+    shapes.push_back(std::move(shape));
+  }
+  return shapes;
+}
+
+std::optional<Shape> padded(const Shape& shape, int64_t tokens) {
+  Shape longer = shapes_of(shape.spec, {{tokens, shape.length.count}}).front();
+  auto& mask = longer.spec.mask;
+  // A query sees no key behind it, so that real queries see real keys only.
+  const bool hides_padding =
+      mask.window_right == 0 && mask.alignment == attention::Alignment::top_left && has_query_lengths(shape.spec);
+  if (!hides_padding) {
+    if (mask.has_diagonal() && mask.alignment == attention::Alignment::bottom_right) return std::nullopt;
+    mask.padding = true;
+  }
+  return longer;
+}
+
+std::vector<Bucketing> bucketings(const std::vector<Shape>& shapes) {
+  std::vector<Bucketing> all;
+  std::set<std::vector<int64_t>> seen;
+  const auto add = [&](std::string name, const std::set<int64_t>& kept) {
+    Bucketing found = bucketing(std::move(name), shapes, kept);
+    if (found.lengths.size() < shapes.size() && seen.insert(found.lengths).second) all.push_back(std::move(found));
+  };
+  for (const int64_t of : {64, 128, 256, 512}) {
+    std::set<int64_t> kept;
+    for (const auto& shape : shapes) kept.insert(next_multiple(shape.length.tokens, of));
+    add(fmt::format("multiples of {}", of), kept);
+  }
+  std::set<int64_t> powers;
+  for (const auto& shape : shapes) powers.insert(next_power_of_two(shape.length.tokens));
+  add("powers of two", powers);
+  // The search is quadratic in the lengths.
+  constexpr size_t most_searched = 2000;
+  if (shapes.size() <= most_searched)
+    for (const size_t most : {2, 4, 8})
+      if (most < shapes.size()) add(fmt::format("{} lengths", most), cheapest(shapes, most));
+  return all;
+}
+
+}  // namespace attnprobe::plans

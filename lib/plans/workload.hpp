@@ -1,0 +1,50 @@
+// The shapes that a program asks for: configs, or one config at many lengths.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attention/config.hpp"
+
+namespace attnprobe::plans {
+
+/// A length in tokens and how often it occurs.
+struct Length {
+  int64_t tokens = 0;
+  int64_t count = 1;
+  bool operator==(const Length&) const = default;
+};
+
+/// Of "512", "101:220" (every length), "64:8192:64" (with a step), a comma list of these; or of a file with such a word a
+/// line, each with a count behind it where it has one, and "#" before remarks; "-" is standard input. Ascending, each once.
+/// Throws Error(usage) that names option, file, line and what is allowed. At most 100,000 lengths.
+std::vector<Length> read_lengths(const std::string& words);
+
+/// A shape of the workload. Each is a plan of its own: cuDNN builds plans for exact sizes.
+struct Shape {
+  attention::AttentionSpec spec;
+  Length length;  ///< of the keys, and of the queries where they vary with them
+};
+
+/// The config at each length. One query is a decoding step, and only the keys vary; with as many queries as keys both do;
+/// else the keys vary.
+std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::vector<Length>& lengths);
+
+/// The shape with its length rounded up to `tokens`. Beyond the real tokens there must be nothing to see: where the mask is
+/// not causal over as many queries as keys, padding is added to it. None where that cannot be said with this mask.
+std::optional<Shape> padded(const Shape& shape, int64_t tokens);
+
+/// How lengths are rounded up.
+struct Bucketing {
+  std::string name;              ///< "multiples of 64", "powers of two", "4 lengths"
+  std::vector<int64_t> lengths;  ///< that are left, ascending
+  double work = 1;               ///< operations, times those of the exact lengths
+};
+
+/// Rounded up to multiples of 64, 128, 256 and 512, to powers of two, and to the 2, 4 and 8 lengths that cost the least
+/// work. Those that change nothing, or are like another, are left out.
+std::vector<Bucketing> bucketings(const std::vector<Shape>& shapes);
+
+}  // namespace attnprobe::plans
