@@ -248,13 +248,13 @@ void add_constraint_options(CLI::App& command, probe::Constraints& constraints) 
       .add_option("--require-note", constraints.notes,
                   "a behavior or numerical note of cuDNN's that it must have; comma list or several times")
       ->delimiter(',')
-      ->check(CLI::IsMember(probe::note_names()))
+      ->transform(one_of(probe::note_names()))
       ->group(group);
   const auto require = [&constraints](const std::string&) { constraints.deterministic = true; };
   command
       .add_option_function<std::string>(
           "--require", require, "deterministic: the same bits in each run, as the graph asks, or as was measured")
-      ->check(CLI::IsMember({"deterministic"}))
+      ->transform(one_of({"deterministic"}))
       ->group(group);
 }
 
@@ -336,7 +336,7 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
           "list; alone: the first three")
       ->delimiter(',')
       ->expected(0, static_cast<int>(names_of<run::Sanitizer>().size()))
-      ->check(CLI::IsMember(names_of<run::Sanitizer>()))
+      ->transform(one_of(names_of<run::Sanitizer>()))
       ->group(running);
 }
 
@@ -359,7 +359,7 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
   add_walk_options(command, options.modes, options.campaign);
   add_run_options(command, options.campaign.run);
   command.add_option("-f,--format", options.format, report::format_help())
-      ->check(CLI::IsMember(report::format_names()))
+      ->transform(one_of(report::format_names()))
       ->group(output);
   auto* file = command.add_option("-o,--output", options.output, "file for it; default: standard output");
   file->group(output);

@@ -9,6 +9,7 @@
 
 #include "campaign/ask.hpp"
 #include "campaign/plan.hpp"
+#include "option_checks.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 
@@ -77,7 +78,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
 template <class E>
 CLI::Option* add_enum_option(CLI::App& command, const std::string& name, E& value, const std::string& help) {
   const auto set = [&value](const std::string& word) { value = parse_enum<E>(word).value(); };
-  return command.add_option_function<std::string>(name, set, help)->check(CLI::IsMember(names_of<E>()));
+  return command.add_option_function<std::string>(name, set, help)->transform(one_of(names_of<E>()));
 }
 
 /// How to print on this terminal.

@@ -117,8 +117,7 @@ void add_audit(CLI::App& app, Run& run) {
       ->check(check_seconds);
   add_fetch_option(*command, options->fetch);
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing");
-  command->add_option("-f,--format", options->format, "table, md or json")
-      ->check(CLI::IsMember({"table", "md", "json"}));
+  command->add_option("-f,--format", options->format, "table, md or json")->transform(one_of({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->callback([options, &run] { run = [options] { return run_audit(*options); }; });
 }

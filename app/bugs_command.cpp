@@ -213,7 +213,7 @@ int run_bugs(BugsOptions options) {
 
 void add_output_options(CLI::App& command, BugsOptions& options) {
   command.add_option("-f,--format", options.format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->transform(one_of({"table", "json"}))
       ->group("Output");
   command.add_option("-o,--output", options.output, "file for it; default: standard output")->group("Output");
 }

@@ -6,6 +6,7 @@
 #include "cache_file.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "option_checks.hpp"
 #include "output.hpp"
 
 namespace attnprobe::app {
@@ -16,9 +17,9 @@ void add_cache(CLI::App& app, Run& run) {
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("cache", "The answers that `attnprobe matrix` keeps");
-  command->add_option("WHAT", options->what, "stats, or clear")->required()->check(CLI::IsMember({"stats", "clear"}));
+  command->add_option("WHAT", options->what, "stats, or clear")->required()->transform(one_of({"stats", "clear"}));
   command->add_option("--cache", options->file, "the file; default: " + campaign::default_cache_file().string());
-  command->add_option("-f,--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
   command->callback([options, &run] {
     run = [options]() -> int {
       const std::filesystem::path file = cache_file(options->file);

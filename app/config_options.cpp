@@ -1,6 +1,7 @@
 #include "config_options.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "attention/fields.hpp"
 #include "base/error.hpp"
@@ -8,35 +9,37 @@
 
 namespace attnprobe::app {
 
+std::vector<std::string> option_names(const attention::Field& field) {
+  std::vector<std::string> names{attention::option_of(field.name)};
+  for (const auto& other : field.also) names.push_back(attention::option_of(other));
+  return names;
+}
+
 void add_field_options(CLI::App& command, ConfigOptions& options) {
-  const std::string group =
-      "Fields of the config, overriding the file (a comma list or a range, 8:512:8, makes the cross product)";
   for (const auto& field : attention::fields()) {
+    // Alone it is true, and a file may stand behind it.
+    if (!field.member_of.empty() && field.schema == Json{{"type", "boolean"}}) {
+      const auto set = [&options, name = field.name] { options.overrides.push_back({name, true}); };
+      command.add_flag_callback(attention::option_of(field.name), set, help_line(field))->group(field_group);
+      continue;
+    }
     auto* option = command
                        .add_option_function<std::string>(
-                           attention::option_of(field.name),
+                           fmt::format("{}", fmt::join(option_names(field), ",")),
                            [&options, name = field.name](const std::string& text) {
                              options.overrides.push_back(attention::parse_override(name, text.empty() ? "true" : text));
                            },
                            help_line(field))
-                       ->group(group);
+                       ->group(field_group);
     // A boolean's option alone is true.
     if (field.schema == Json{{"type", "boolean"}}) option->expected(0, 1);
   }
-  command
-      .add_flag_callback(
-          "--causal",
-          [&options] {
-            options.overrides.push_back({"mask", {{"causal", true}}, "--causal"});
-          },
-          "the mask is causal too: added to --mask or the file's mask, with its window and padding")
-      ->group(group);
 }
 
 void add_file_option(CLI::App& command, ConfigOptions& options) {
   command
-      .add_option("file,--config", options.files,
-                  "JSON configs, gzip and xz too, or a folder of them; - is standard input")
+      .add_option("file,--config,--model", options.files,
+                  "JSON configs, a model's config.json, or a folder of them; gzip and xz too; - is standard input")
       ->group("What is asked");
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attention/config.hpp"
+#include "attention/fields.hpp"
 
 namespace attnprobe::app {
 
@@ -16,7 +17,13 @@ struct ConfigOptions {
   bool given() const { return !files.empty() || !overrides.empty(); }
 };
 
-/// An option a field, and --causal; `options` must outlive the parsing. The files are the command's own option.
+/// The group of the options that are fields; help shows them apart.
+inline const std::string field_group = "Fields of the config";
+
+/// "--sliding-window", "--window".
+std::vector<std::string> option_names(const attention::Field& field);
+
+/// An option a field; `options` must outlive the parsing. The files are the command's own option.
 void add_field_options(CLI::App& command, ConfigOptions& options);
 
 /// --config FILE, several times.

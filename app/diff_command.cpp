@@ -107,8 +107,7 @@ void add_diff(CLI::App& app, Run& run) {
                       "now_no, yes_to_but, wrong, lost (crashes, hangs or fails now), slower; any; none; the others "
                       "are " +
                           other_kinds());
-  command->add_option("-f,--format", options->format, "table, md or json")
-      ->check(CLI::IsMember({"table", "md", "json"}));
+  command->add_option("-f,--format", options->format, "table, md or json")->transform(one_of({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->footer(
       "Exit codes: 0 no such change, 1 one that --fail-on names, 2 bad command line or report, 3 the environment "

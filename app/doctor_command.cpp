@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -34,6 +35,7 @@ std::string table_of(const std::vector<campaign::Finding>& findings) {
 }
 
 struct DoctorOptions {
+  bool report = false;
   std::string cudnn, format = "table", python;
   std::optional<int64_t> pid;
   double timeout = 60;
@@ -74,6 +76,13 @@ std::string extras_text(const campaign::PythonEnvironment& environment) {
 int doctor_of_machine(const DoctorOptions& options) {
   const campaign::Diagnosis diagnosis = campaign::diagnose_machine(options.cudnn, options.timeout);
   const auto python = campaign::inspect_own_python(gpus_of(diagnosis.driver));
+  if (options.report) {
+    utsname system{};
+    uname(&system);
+    print_text(fmt::format("```text\nattnprobe {} on {} {} {}\n{}\n{}```\n", report::tool_version(), system.sysname,
+                           system.release, system.machine, table_of(diagnosis.parts), table_of(diagnosis.abilities)));
+    return all_met;
+  }
   if (options.format == "json") {
     Json document(diagnosis);
     document["python"] = python ? Json(*python) : Json();
@@ -132,7 +141,8 @@ void add_doctor(CLI::App& app, Run& run) {
   python->excludes(cudnn, pid);
   pid->excludes(cudnn);
   pid->check(CLI::PositiveNumber);
-  command->add_option("-f,--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
+  command->add_flag("--report", options->report, "a block to paste into an issue");
   command->add_option("--timeout", options->timeout, "seconds for each step")->check(check_seconds);
   command->callback([options, &run] {
     run = [options] {

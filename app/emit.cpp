@@ -6,6 +6,7 @@
 #include "campaign/reproduce.hpp"
 #include "emit/emit.hpp"
 #include "exit_code.hpp"
+#include "option_checks.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -56,7 +57,7 @@ void add_emit_option(CLI::App& command, std::string& form) {
       .add_option("--emit", form,
                   "write a program that asks the same without attnprobe, for a bug report: cpp (cuDNN's backend API), "
                   "python-frontend (cudnn-frontend), torch")
-      ->check(CLI::IsMember(names_of<emit::Form>()))
+      ->transform(one_of(names_of<emit::Form>()))
       ->group("Output");
 }
 

@@ -100,7 +100,7 @@ void add_explain(CLI::App& app, Run& run) {
       "an exception, a warning, any lines that a program printed; or a file with them (plain, gzip or xz), "
       "a cuDNN log of any level, a model's config.json and XLA's HLO among them; - is standard input, and so is "
       "nothing where a pipe is");
-  command->add_option("-f,--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
   command->add_option("-o,--output", options->output, "file for it; default: standard output");
   command->add_flag("-v,--verbose", options->verbose, "reasons of graphs that work, too");
   command->callback([options, &run] {

@@ -109,7 +109,7 @@ void add_hunt(CLI::App& dev, Run& run) {
   command->add_option("-t,--target", options->target, "the GPU; default: device:0");
   command->add_option("--cudnn", options->cudnn, "versions, folders or libraries; comma list, or all");
   command->add_option("--seeds", options->seeds, "FIRST:COUNT of the random configs; default: 1:2000");
-  command->add_option("--out", options->out, "folder for trials.jsonl, hunt.json and hunt.md")->required();
+  command->add_option("-o,--output,--out", options->out, "folder for trials.jsonl, hunt.json and hunt.md")->required();
   command->add_flag("--resume", options->resume, "keep the trials in --out and go on");
   command->add_flag("--census", options->census_only, "only run the random configs");
   command->add_option("--seconds", options->hunt.seconds, "begin nothing after so long; default: no bound")

@@ -134,7 +134,7 @@ void add_limits(CLI::App& app, Run& run) {
       "point is run on this machine's GPU and drawn by the time of its first choice; default: answer, and all for html");
   by->group("Output");
   command->add_option("-f,--format", options->format, "table, json, and for a map svg or html")
-      ->check(CLI::IsMember({"table", "json", "svg", "html"}))
+      ->transform(one_of({"table", "json", "svg", "html"}))
       ->group("Output");
   command->add_option("-o,--output", options->output, "file for it; default: standard output")->group("Output");
   command->callback([options, by, &run] {

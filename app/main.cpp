@@ -15,8 +15,10 @@
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "beginning.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "help.hpp"
 #include "output.hpp"
 #include "worker/client.hpp"
 #include "worker/process.hpp"
@@ -44,9 +46,13 @@ bool is_command(const CLI::App& app, const std::string& word) {
 }
 
 // `attnprobe x.json --target h100` and `attnprobe --heads 8 …` ask as `attnprobe probe …` does.
-std::vector<std::string> with_default_command(const CLI::App& app, int argc, char** argv) {
-  std::vector<std::string> words(argv + 1, argv + argc);
-  const bool own = words[0] == "-h" || words[0] == "--help" || words[0] == "--version" || is_command(app, words[0]);
+std::vector<std::string> with_default_command(const CLI::App& app, std::vector<std::string> words) {
+  for (auto& word : words)  // --heads_kv is --heads-kv
+    if (word.starts_with("--"))
+      std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(std::min(word.find('='), word.size())), '_',
+                   '-');
+  resolve_below(words);
+  const bool own = words[0] == "--version" || is_command(app, words[0]);
   if (!own) words.insert(words.begin(), "probe");
   std::reverse(words.begin(), words.end());  // CLI11 takes them so
   return words;
@@ -55,7 +61,7 @@ std::vector<std::string> with_default_command(const CLI::App& app, int argc, cha
 // What stands behind "--" of trace is another program's command line: CLI11 takes "[1,2]" in it for a list of its own.
 std::vector<std::string> words_of_program(int* argc, char** argv) {
   std::vector<std::string> words;
-  if (*argc < 2 || std::string_view(argv[1]) != "trace") return words;
+  if (*argc < 2 || (std::string_view(argv[1]) != "trace" && std::string_view(argv[1]) != "completion")) return words;
   char** const end = argv + *argc;
   char** const separator = std::find(argv, end, std::string_view("--"));
   if (separator == end) return words;
@@ -99,9 +105,6 @@ int run_command_line(int argc, char** argv) {
   app.name("attnprobe");
   app.require_subcommand(1);
   app.set_version_flag("--version", "attnprobe " + report::tool_version());
-  app.footer(
-      "Exit codes: 0 as expected, 1 not as expected, 2 bad command line or config, 3 the environment lacks something or\n"
-      "takes no output (disk full), 4 a probe crashed or timed out, 5 a wrong result, 130 stopped by Ctrl-C or SIGTERM.");
   Run run;
   const std::vector<std::string> program = words_of_program(&argc, argv);
   add_probe(app, run);
@@ -127,13 +130,20 @@ int run_command_line(int argc, char** argv) {
   add_serve(app, run);
   add_cudnn(app, run);
   add_dev(app, run);
-  if (argc == 1) {
-    print_text(app.help());
+  add_completion(app, run, program);
+  auto* help = app.add_subcommand("help", "help COMMAND; help fields: the fields of a config; version: this release");
+  help->add_option("TOPIC", "a command, or fields");
+  app.add_subcommand("version", "this release");
+  const bool begins = argc == 1;
+  if (begins && !print_machine()) {
+    print_next_commands();
     return all_met;
   }
-  check_command(app, argv[1]);
+  if (!begins) check_command(app, argv[1]);
+  if (print_help(app, {argv + 1, argv + argc})) return all_met;
+  std::vector<std::string> words = begins ? first_question() : std::vector<std::string>(argv + 1, argv + argc);
   try {
-    app.parse(with_default_command(app, argc, argv));
+    app.parse(with_default_command(app, std::move(words)));
   } catch (const CLI::ExtrasError&) {
     refuse_unknown(app);
   } catch (const CLI::ParseError& e) {
@@ -147,7 +157,10 @@ int run_command_line(int argc, char** argv) {
     print_text(out.str());
     return all_met;
   }
-  return run();
+  const int code = run();
+  if (!begins) return code;
+  print_next_commands();
+  return all_met;
 }
 
 }  // namespace

@@ -319,8 +319,8 @@ void add_matrix(CLI::App& app, Run& run) {
           "for each refused cell two changes after which cuDNN's support check passes: some 30 questions more for each")
       ->group("How far");
   const std::string output = "Output";
-  auto* out =
-      command->add_option("--out", options->out, "folder for cells.jsonl and the reports; needed without --baseline");
+  auto* out = command->add_option("-o,--output,--out", options->out,
+                                  "folder for cells.jsonl and the reports; needed without --baseline");
   out->group(output);
   command->add_option("--title", options->title, "of the page; default: the first file's name")->group(output);
   command->add_option("--shard", options->shard, "i/n: only the i-th of n equal parts; `attnprobe merge` joins them")
@@ -352,7 +352,8 @@ void add_merge(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand("merge", "One report of many: shards of a matrix, or reports of `attnprobe`");
   command->add_option("REPORT", options->inputs, "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
       ->required();
-  command->add_option("--out", options->out, "folder for the reports; it may be one of those that are merged")
+  command
+      ->add_option("-o,--output,--out", options->out, "folder for the reports; it may be one of those that are merged")
       ->required();
   command->add_flag("--overwrite", options->overwrite, "replace the cells that are in --out already and not merged");
   command->add_option("--title", options->title, "of the page; default: the first report's");

@@ -1,7 +1,9 @@
 // Checks of numbers that CLI11's own checks miss (nan), or report with the 309 digits of the largest double.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 namespace attnprobe::app {
 
@@ -10,5 +12,10 @@ std::string check_seconds(const std::string& text);
 std::string check_share(const std::string& text);
 std::string check_jobs(const std::string& text);
 std::string check_seed(const std::string& text);
+
+/// For Option::transform: a word of these in whatever case, with the nearest one where it is none.
+CLI::Validator one_of(const std::vector<std::string>& words);
+/// The words of an option's one_of; none without it.
+std::vector<std::string> option_words(const CLI::Option& option);
 
 }  // namespace attnprobe::app

@@ -73,8 +73,8 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
 // Only --dtype can complete a call; other fields would be lost.
 std::optional<DataType> dtype_of_call(const std::string& option, const std::vector<attention::Override>& fields) {
   std::optional<DataType> dtype;
-  for (const auto& [field, value, given_as] : fields) {
-    const std::string name = given_as.empty() ? attention::option_of(field) : given_as;
+  for (const auto& [field, value] : fields) {
+    const std::string name = attention::option_of(field);
     if (field != "dtype")
       throw Error(
           ErrorKind::usage,
@@ -194,7 +194,7 @@ void add_probe(CLI::App& app, Run& run) {
   add_ask_options(*command, options->ask, "this machine's GPUs, else the representative ones");
   command
       ->add_option("--dump-graph", options->dump_graph, "write the operation graph instead of probing it: json or dot")
-      ->check(CLI::IsMember({"json", "dot"}))
+      ->transform(one_of({"json", "dot"}))
       ->group("Output");
   add_emit_option(*command, options->emit);
   command->callback([options, &run] { run = [options] { return probe(*options); }; });

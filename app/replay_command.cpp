@@ -170,7 +170,7 @@ void add_replay(CLI::App& app, Run& run) {
   command
       ->add_option("--dump-graph", options->dump_graph,
                    "write the operation graphs instead of asking about them: json or dot")
-      ->check(CLI::IsMember({"json", "dot"}))
+      ->transform(one_of({"json", "dot"}))
       ->group("Output");
   add_emit_option(*command, options->emit);
   command->callback([options, &run] { run = [options] { return replay(*options); }; });

@@ -4,6 +4,7 @@
 #include "attention/fields.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "option_checks.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 
@@ -15,7 +16,7 @@ void add_schema(CLI::App& app, Run& run) {
   auto* config = command->add_subcommand("config", "of attention configs");
   const auto format = std::make_shared<std::string>("json");
   config->add_option("-f,--format", *format, "json: the schema; md: the fields as Markdown tables, for people")
-      ->check(CLI::IsMember({"json", "md"}));
+      ->transform(one_of({"json", "md"}));
   config->callback([format, &run] {
     run = [format] {
       print_data(*format == "md" ? attention::config_markdown() : attention::config_schema().dump(2) + "\n");

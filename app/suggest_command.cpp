@@ -112,7 +112,7 @@ void add_suggest(CLI::App& app, Run& run) {
       ->check(check_seconds)
       ->group("How far");
   command->add_option("-f,--format", options->ask.format, "table or json")
-      ->check(CLI::IsMember({"table", "json"}))
+      ->transform(one_of({"table", "json"}))
       ->group("Output");
   command->add_option("-o,--output", options->ask.output, "file for the config that works; several: an array of them")
       ->group("Output");

@@ -13,6 +13,7 @@
 #include "base/text.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "option_checks.hpp"
 #include "output.hpp"
 #include "trace/trace_report.hpp"
 
@@ -114,7 +115,7 @@ void add_trace(CLI::App& app, Run& run, const std::vector<std::string>& program)
                       "the program and its arguments, behind --: attnprobe trace -- python train.py");
   command->add_option("-o,--output", options->configs, "file for the configs that ask about all of it elsewhere");
   command->add_option("--report", options->report, "file for the report; default: standard error");
-  command->add_option("-f,--format", options->format, "table or json")->check(CLI::IsMember({"table", "json"}));
+  command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
   command->add_flag("--follow", options->follow, "say on standard error, too, what is seen as it is seen");
   command->add_flag("--stderr", options->reads_stderr,
                     "read the program's standard error too, for frameworks' warnings: it then is a pipe, no terminal");

@@ -45,7 +45,7 @@ install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR
 if(ATTNPROBE_LICENSES)
   install(FILES "${ATTNPROBE_LICENSES}" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
 endif()
-install(FILES "${PROJECT_BINARY_DIR}/attnprobe.1" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT program OPTIONAL)
+install(DIRECTORY "${PROJECT_BINARY_DIR}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT program OPTIONAL)
 install(FILES scripts/packaging/attnprobe.bash DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
         RENAME attnprobe COMPONENT program)
 # Debian's places of both shells; from a tarball, fpath and fish_complete_path are told.

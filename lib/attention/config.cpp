@@ -9,11 +9,13 @@
 
 #include "attention/fields.hpp"
 #include "attention/merging.hpp"
+#include "attention/model_config.hpp"
 #include "attention/range.hpp"
 #include "attention/read_configs.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
 #include "base/limits.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::attention {
@@ -32,12 +34,6 @@ struct Entry {
   throw Error(ErrorKind::usage, where + ": " + message);
 }
 
-const Field* find_field(const std::string& name) {
-  const auto& all = fields();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const Field& f) { return f.name == name; });
-  return found == all.end() ? nullptr : &*found;
-}
-
 std::vector<std::string> field_names() {
   std::vector<std::string> names;
   for (const auto& field : fields()) names.push_back(field.name);
@@ -47,15 +43,15 @@ std::vector<std::string> field_names() {
 // Values that no document holds; entries refer to them.
 using MadeValues = std::deque<Json>;
 
-// Merges options with the values below them, which they change only in part.
-void merge_with(const std::vector<Entry>& entries, std::vector<Entry>& options, MadeValues& made) {
-  for (auto& entry : options) {
+// Merges a layer with the values below it. Options merge with every object, a document only adds members.
+void merge_with(const std::vector<Entry>& entries, std::vector<Entry>& upper, bool are_options, MadeValues& made) {
+  for (auto& entry : upper) {
     const auto lower =
         std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.field == entry.field; });
     const bool is_below = lower != entries.end();
     if (entry.adds)
       made.push_back(with_members(*entry.field, is_below ? &lower->value : nullptr, entry.value));
-    else if (is_below && entry.field->as_object)
+    else if (are_options && is_below && entry.field->as_object)
       made.push_back(laid_over(*entry.field, lower->value, entry.value));
     else
       continue;
@@ -76,38 +72,23 @@ void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   std::move(upper.begin(), upper.end(), std::back_inserter(entries));
 }
 
-std::vector<Entry> read_object(const JsonView& object) {
-  if (!object.json().is_object()) object.fail("a config is an object, not " + std::string(object.json().type_name()));
-  std::vector<Entry> entries;
-  for (const auto& [key, value] : object.json().items()) {
-    if (key == "$schema") continue;  // for editors
-    const Field* field = find_field(key);
-    if (field == nullptr) object.fail_unknown(key, field_names());
-    entries.push_back({.field = field, .value = object.at(key)});
+// A field that is a member of another, as an entry of that one: {"sliding_window": 8} -> {"mask": {"sliding_window": 8}}.
+Entry as_member(const Field& field, const JsonView& value, MadeValues& made) {
+  const auto ranges = is_number(field) ? with_ranges(value) : std::nullopt;
+  const Json& given = ranges ? *ranges : value.json();
+  Json members = Json::array();
+  for (const auto& one : given.is_array() ? given : Json::array({given})) {
+    AttentionSpec unused;
+    field.set(unused, value.with(one));
+    members.push_back({{field.name, one}});
   }
-  return entries;
+  made.push_back(given.is_array() ? std::move(members) : members.front());
+  return {.field = find_field(field.member_of), .value = value.with(made.back()), .adds = true};
 }
 
-JsonSource source_of_option(const std::string& field_name) {
-  return {option_of(field_name), " at ", false};
-}
-
-// `made` receives the numbers that ranges stand for.
-std::vector<Entry> read_overrides(const std::vector<Override>& overrides, MadeValues& made) {
-  std::vector<Entry> entries, adding;
-  for (const auto& [name, value, option] : overrides) {
-    const Field* field = find_field(name);
-    if (field == nullptr) fail(option_of(name), "no such field" + did_you_mean(name, field_names()));
-    if (!option.empty()) {
-      adding.push_back({.field = field, .value = JsonView(value, {option, " at ", false}), .adds = true});
-      continue;
-    }
-    entries.push_back({.field = field, .value = JsonView(value, source_of_option(name))});
-    if (!field->as_object) continue;
-    if (auto list = with_ranges(entries.back().value))
-      entries.back().value = entries.back().value.with(made.emplace_back(std::move(*list)));
-  }
-  for (auto& entry : adding) {
+// Merges members with the values of their fields in the same layer.
+void add_members(std::vector<Entry>& entries, const std::vector<Entry>& adding, MadeValues& made) {
+  for (const auto& entry : adding) {
     const auto beside =
         std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return e.field == entry.field; });
     if (beside == entries.end()) {
@@ -120,6 +101,46 @@ std::vector<Entry> read_overrides(const std::vector<Override>& overrides, MadeVa
     made.push_back(with_members(*entry.field, &beside->value, entry.value));
     beside->value = beside->value.with(made.back());
   }
+}
+
+// `made` receives the values that no document holds.
+std::vector<Entry> read_object(const JsonView& object, MadeValues& made) {
+  if (!object.json().is_object()) object.fail("a config is an object, not " + std::string(object.json().type_name()));
+  std::vector<Entry> entries, adding;
+  for (const auto& [key, value] : object.json().items()) {
+    if (key == "$schema") continue;  // for editors
+    const Field* field = find_field(key);
+    if (field == nullptr) object.fail_unknown(key, field_names());
+    if (field->member_of.empty())
+      entries.push_back({.field = field, .value = object.at(key)});
+    else if (!value.is_null())
+      adding.push_back(as_member(*field, object.at(key), made));
+  }
+  add_members(entries, adding, made);
+  return entries;
+}
+
+JsonSource source_of_option(const std::string& field_name) {
+  return {option_of(field_name), " at ", false};
+}
+
+// `made` receives the numbers that ranges stand for.
+std::vector<Entry> read_overrides(const std::vector<Override>& overrides, MadeValues& made) {
+  std::vector<Entry> entries, adding;
+  for (const auto& [name, value] : overrides) {
+    const Field* field = find_field(name);
+    if (field == nullptr) fail(option_of(name), "no such field" + did_you_mean(name, field_names()));
+    const JsonView given(value, source_of_option(name));
+    if (!field->member_of.empty()) {
+      adding.push_back(as_member(*field, given, made));
+      continue;
+    }
+    entries.push_back({.field = field, .value = given});
+    if (!field->as_object) continue;
+    if (auto list = with_ranges(entries.back().value))
+      entries.back().value = entries.back().value.with(made.emplace_back(std::move(*list)));
+  }
+  add_members(entries, adding, made);
   return entries;
 }
 
@@ -244,6 +265,8 @@ Override parse_override(const std::string& field, const std::string& text) {
   if (known != nullptr && known->is_text) return {field, text};
   const bool structured = !text.empty() && (text[0] == '{' || text[0] == '[');
   auto value = [&](const std::string& word) {
+    if (known != nullptr && is_number(*known))
+      if (const auto size = parse_size(word)) return Json(*size);
     if (known != nullptr && known->is_word) return Json(word);
     if (structured) return parse_json(word, source_of_option(field), {.comments = false});
     Json parsed = parse_json_leniently(word);
@@ -256,18 +279,19 @@ Override parse_override(const std::string& field, const std::string& text) {
 }
 
 std::string override_words(const Override& one) {
-  if (!one.option.empty()) return one.option;
+  if (one.value == true && !find_field(one.field)->member_of.empty()) return option_of(one.field);
   return fmt::format("{} {}", option_of(one.field),
                      shell_word(one.value.is_string() ? one.value.get<std::string>() : json_text(one.value)));
 }
 
 std::vector<AttentionConfig> read_configs(const JsonView& document, const std::vector<Override>& overrides) {
   std::vector<Entry> defaults;
+  MadeValues made_defaults;
   JsonView list = document;
   if (document.has("configs") || document.has("defaults")) {
     document.only_keys({"configs", "defaults", "$schema"});
     if (!document.has("configs")) document.fail("\"defaults\" without \"configs\"");
-    if (const auto given = document.find("defaults")) defaults = read_object(*given);
+    if (const auto given = document.find("defaults")) defaults = read_object(*given, made_defaults);
     list = document.at("configs");
   }
   const bool many = list.json().is_array();
@@ -279,10 +303,12 @@ std::vector<AttentionConfig> read_configs(const JsonView& document, const std::v
   check_limit(limits::configs, many ? list.json().size() : 1, list.where(), "configs");
   for (const auto& config : many ? list.values() : std::vector<JsonView>{list}) {
     std::vector<Entry> entries = defaults;
-    lay_over(entries, read_object(config));
     MadeValues made;
+    auto own = read_object(config, made);
+    merge_with(entries, own, false, made);
+    lay_over(entries, std::move(own));
     auto options = read_overrides(overrides, made);
-    merge_with(entries, options, made);
+    merge_with(entries, options, true, made);
     lay_over(entries, std::move(options));
     for (auto& one : expand(entries, {document.source().name, config.pointer()}, configs.size()))
       configs.push_back(std::move(one));
@@ -294,7 +320,11 @@ std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std
                                            const std::vector<Override>& overrides) {
   const JsonSource source{file_name};
   const Json document = parse_json(json_text, source);
-  return read_configs({document, source}, overrides);
+  if (!is_model(document)) return read_configs({document, source}, overrides);
+  const auto model = read_model(document);
+  if (!model)
+    fail(file_name, "a model's config.json without an attention that is known: neither heads nor head dimension is in it");
+  return read_configs({model_configs(*model, model_name(document, file_name)), source}, overrides);
 }
 
 namespace {

@@ -26,10 +26,8 @@ struct AttentionConfig {
 /// A field given on the command line. An object replaces the file's value of the field and of the fields that a
 /// shorthand sets. A word or number keeps those members of the file's object that it does not set (merging.hpp).
 struct Override {
-  std::string field;  ///< "heads_kv"
+  std::string field;  ///< "heads_kv"; "sliding_window", "causal": added to the members of the file's mask
   Json value;
-  std::string option =
-      {};  ///< "--causal": sets the members of `value` and keeps all others; "": the field's own option
 };
 
 /// Converts an option's text to the JSON of a config. Text that parses as JSON is used as it is ("512", "true", "{…}");

@@ -45,6 +45,9 @@ const ObjectForm<Mask>& mask_form() {
   static const ObjectForm<Mask> form{
       {{"causal", "another way to say `window_right` 0", boolean_schema, [](Mask&, const JsonView& v) { v.boolean(); },
         [](const Mask&) { return Json(); }},
+       {"sliding_window", "another way to say `window_left`: the keys in the window, the query's own included",
+        extent_schema, [](Mask& m, const JsonView& v) { m.window_left = v.integer(1, max_extent) - 1; },
+        [](const Mask&) { return Json(); }},
        window_member("window_left",
                      "keys before the diagonal that count; none: all (cudnn-frontend's left bound is one more)",
                      &Mask::window_left),
@@ -64,19 +67,48 @@ std::vector<std::string> mask_names() {
   return names;
 }
 
-Mask read_mask(const JsonView& view) {
-  if (!view.json().is_object()) {
-    const std::string word = view.word(mask_names());
-    for (const auto& [name, mask] : named_masks())
-      if (name == word) return mask;
+// Of Transformer Engine, JAX and PyTorch, where they differ.
+const std::vector<std::pair<std::string, std::string>> other_mask_words = {
+    {"no_mask", "none"},
+    {"full", "none"},
+    {"bidirectional", "none"},
+    {"is_causal", "causal"},
+    {"causal_top_left", "causal"},
+    {"causal_upper_left", "causal"},
+    {"causal_lower_right", "causal_bottom_right"},
+    {"causal_padding", "padding_causal"},
+};
+
+Mask named_mask(const JsonView& view) {
+  Json word = view.json();
+  if (word.is_string()) {
+    const std::string plain = plain_word(word.get_ref<const std::string&>());
+    for (const auto& [other, name] : other_mask_words)
+      if (other == plain) word = name;
+    if (plain.find("window") != std::string::npos || plain == "sliding" || plain == "local")
+      view.fail(
+          fmt::format("{} needs a size; allowed: \"sliding_window\": 1024 in a config, --window 1024", view.shown()));
   }
+  const std::string name = view.with(word).word(mask_names());
+  return std::find_if(named_masks().begin(), named_masks().end(), [&](const auto& one) { return one.first == name; })
+      ->second;
+}
+
+Mask read_mask(const JsonView& view) {
+  if (!view.json().is_object()) return named_mask(view);
   Mask mask;
   read_members(mask_form().members, view, mask);
-  if (!view.json().value("causal", false)) return mask;
-  if (mask.window_right.value_or(0) != 0)
+  if (const auto window = view.find("sliding_window"); window && view.has("window_left"))
+    window->fail(fmt::format("{} beside window_left; allowed: one of the two", window->shown()));
+  const auto causal = view.find("causal");
+  const bool is_causal = causal && causal->json() == true;
+  if (is_causal && mask.window_right.value_or(0) != 0)
     view.at("window_right")
         .fail(fmt::format("{} contradicts \"causal\": true, which is window_right 0", *mask.window_right));
-  mask.window_right = 0;
+  if (causal && !is_causal && mask.window_right == 0)
+    causal->fail("contradicts window_right 0, which is a causal mask");
+  // A window of N keys ends at the query's own, unless the right side is said.
+  if (is_causal || (view.has("sliding_window") && !causal && !mask.window_right)) mask.window_right = 0;
   return mask;
 }
 
@@ -105,6 +137,37 @@ Field mask() {
   return field;
 }
 
+// ---- its members that are fields of their own
+
+Field mask_member(const std::string& name, const std::string& help, const Json& schema, const std::string& example) {
+  Field field{.name = name, .help = help, .schema = schema};
+  field.set = [name](Spec& s, const JsonView& v) {
+    Json object = write_members(mask_form().members, s.mask);
+    if (name == "sliding_window") object.erase("window_left");
+    object[name] = v.json();
+    // Its own complaint first, at its own place.
+    if (name == "sliding_window")
+      v.integer(1, max_extent);
+    else
+      v.boolean();
+    s.mask = read_mask(v.with(object));
+  };
+  field.otherwise = "as `mask` says";
+  field.example = example;
+  field.member_of = "mask";
+  return field;
+}
+
+Field sliding_window() {
+  Field field =
+      mask_member("sliding_window",
+                  "keys in the window, the query's own included, as in Hugging Face's configs: `window_left` is "
+                  "one less; causal, unless `mask` says `window_right`",
+                  extent_schema, "1024");
+  field.also = {"window"};
+  return field;
+}
+
 // ---- features with an object form
 
 Member<Bias> bias_shape() {
@@ -114,7 +177,7 @@ Member<Bias> bias_shape() {
       "four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or `1` where it is broadcast",
       {{"type", "string"}, {"pattern", "^[b1][h1][s1][s1]$"}, {"examples", {"bhss", "1hss", "b1ss", "11ss", "b11s"}}},
       [](Bias& bias, const JsonView& v) {
-        const std::string shape = v.json().is_string() ? v.text() : "";
+        const std::string shape = v.json().is_string() ? plain_word(v.text()) : "";
         bool good = shape.size() == axes.size();
         for (size_t i = 0; good && i < axes.size(); ++i) good = shape[i] == '1' || shape[i] == axes[i];
         if (!good)
@@ -247,7 +310,7 @@ Field scale() {
       s.scale = v.number();
       return;
     }
-    const auto form = v.json().is_string() ? parse_enum<ScaleForm>(v.text()) : std::nullopt;
+    const auto form = v.json().is_string() ? parse_word<ScaleForm>(v.text()) : std::nullopt;
     if (!form) v.fail_unless_it_is("a scale; allowed: a number, \"tensor\", \"none\"");
     s.scale_form = *form;
   };
@@ -330,6 +393,9 @@ Field deterministic() {
 std::vector<Field> feature_fields() {
   return {scale(),
           mask(),
+          mask_member("causal", "the mask is causal too: added to the window and padding of `mask`", boolean_schema,
+                      "true"),
+          sliding_window(),
           bias(),
           flash_flag("alibi", "ALiBi: a slope for each head times the distance", &Spec::alibi),
           softcap(),

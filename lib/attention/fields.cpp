@@ -63,11 +63,18 @@ bool is_number(const Field& field) {
 
 const std::vector<std::string>* several_of(const Field& field, const Json& value) {
   if (!value.is_string()) return nullptr;
-  std::string word = value.get<std::string>();
-  for (char& c : word)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string word = plain_word(value.get_ref<const std::string&>());
   for (const auto& [name, values] : field.several)
     if (name == word) return &values;
+  return nullptr;
+}
+
+const Field* find_field(const std::string& name) {
+  for (const auto& field : fields()) {
+    const std::string plain = plain_word(name);
+    if (field.name == plain || std::find(field.also.begin(), field.also.end(), plain) != field.also.end())
+      return &field;
+  }
   return nullptr;
 }
 

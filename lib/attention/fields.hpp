@@ -49,6 +49,9 @@ struct Field {
   std::vector<std::pair<std::string, std::vector<std::string>>> several = {};
   bool is_text = false;  ///< free text: no comma lists, no cross product
   bool is_word = false;  ///< a word even if it looks like a number: "1.30"
+  /// The field to whose members this one is added: {"sliding_window": 8} is {"mask": {"sliding_window": 8}}.
+  std::string member_of = {};
+  std::vector<std::string> also = {};  ///< other names of its option: "window"
   /// The fields that this shorthand sets.
   std::vector<std::string> stands_for = {};
   /// Other fields that a value sets: those of a shorthand, and o_layout if `layout` names O.
@@ -69,6 +72,9 @@ const std::vector<std::string>* several_of(const Field& field, const Json& value
 
 /// "heads_kv" -> "--heads-kv".
 std::string option_of(const std::string& field_name);
+
+/// By its name or another of Field::also, as plain_word compares them ("Heads-KV"); nullptr: none.
+const Field* find_field(const std::string& name);
 
 /// The config that gives exactly this spec, with every default written out.
 Json to_json(const AttentionSpec& spec);

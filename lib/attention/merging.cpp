@@ -55,15 +55,19 @@ Json laid_over(const Field& field, const JsonView& lower, const JsonView& upper)
 
 Json with_members(const Field& field, const JsonView* lower, const JsonView& members) {
   const Json nothing = nullptr;
-  return each(
-      lower == nullptr ? members.with(nothing) : *lower, members, [&](const JsonView& below, const JsonView& above) {
-        Json object = below.json().is_null() ? Json() : field.as_object(below);
-        if (object.is_null()) object = Json::object();
-        object.update(above.json());
-        AttentionSpec spec;
-        field.set(spec, JsonView(object, {fmt::format("{} and {}", above.where(), below.where()), " at ", false}));
-        return field.brief(spec);
-      });
+  return each(lower == nullptr ? members.with(nothing) : *lower, members,
+              [&](const JsonView& below, const JsonView& above) {
+                Json object = below.json().is_null() ? Json() : field.as_object(below);
+                if (object.is_null()) object = Json::object();
+                // A window is one in whatever words.
+                if (above.json().contains("sliding_window")) object.erase("window_left");
+                object.update(above.json());
+                const std::string where =
+                    lower == nullptr ? above.where() : fmt::format("{} and {}", above.where(), below.where());
+                AttentionSpec spec;
+                field.set(spec, JsonView(object, {where, " at ", false}));
+                return field.brief(spec);
+              });
 }
 
 }  // namespace attnprobe::attention

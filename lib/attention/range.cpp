@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "base/limits.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::attention {
@@ -14,22 +14,17 @@ namespace {
 constexpr const char* allowed =
     "a range such as 8:512:8 (first:last:step), 1:65536:x2 (each twice the one before) or 1:64";
 
-bool is_digits(const std::string& word) {
-  return !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-}
-
 int64_t number(const JsonView& text, const std::string& word) {
-  int64_t value = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (error != std::errc() || end != word.data() + word.size()) text.fail_unless_it_is(allowed);
-  return value;
+  const auto value = parse_size(word);
+  if (!value) text.fail_unless_it_is(allowed);
+  return *value;
 }
 
 }  // namespace
 
 bool looks_like_range(const std::string& text) {
   const auto parts = split(text, ':');
-  return parts.size() >= 2 && is_digits(parts[0]) && is_digits(parts[1]);
+  return parts.size() >= 2 && parse_size(parts[0]) && parse_size(parts[1]);
 }
 
 Range read_range(const JsonView& text) {

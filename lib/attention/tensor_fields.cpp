@@ -8,7 +8,7 @@ namespace {
 
 // "thd" together with strides.
 std::string ragged_axes(const JsonView& view) {
-  std::string axes = view.text();
+  std::string axes = plain_word(view.text());
   if (axes.find('t') == std::string::npos || !strides_of(axes, {1, 1, 1, 1}))
     view.fail_unless_it_is("a ragged layout; allowed beside strides: \"thd\", …");
   return axes;
@@ -24,7 +24,8 @@ TensorLayout tensor_layout(const JsonView& view) {
     if (const auto axes = view.find("axes")) layout.axes = ragged_axes(*axes);
     return layout;
   }
-  if (view.json().is_string() && strides_of(view.text(), {1, 1, 1, 1})) return {view.text(), {}};
+  if (view.json().is_string())
+    if (std::string axes = plain_word(view.text()); strides_of(axes, {1, 1, 1, 1})) return {std::move(axes), {}};
   view.fail_unless_it_is(
       "the layout of one tensor; allowed: \"bshd\", \"bhsd\", \"sbhd\", … or {\"strides\": [b, h, s, d]}");
 }
@@ -82,7 +83,7 @@ Field dtype() {
 std::array<TensorLayout, 3> three_layouts(const JsonView& view) {
   if (view.json().is_object())
     return {tensor_layout(view.at("q")), tensor_layout(view.at("k")), tensor_layout(view.at("v"))};
-  const auto axes = view.json().is_string() ? split_layout_name(view.text()) : std::nullopt;
+  const auto axes = view.json().is_string() ? split_layout_name(plain_word(view.text())) : std::nullopt;
   if (!axes) view.fail_unless_one_of(common_layout_names());
   return {TensorLayout{(*axes)[0], {}}, TensorLayout{(*axes)[1], {}}, TensorLayout{(*axes)[2], {}}};
 }

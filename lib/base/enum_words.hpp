@@ -2,6 +2,7 @@
 #pragma once
 
 #include "data_type.hpp"
+#include "plain_word.hpp"
 
 namespace attnprobe {
 
@@ -39,15 +40,16 @@ struct EnumWords<DataType> {
   }};
 };
 
-/// Finds an enumerator by its name or another spelling, in any letter case.
+/// Finds an enumerator by its name or another spelling, compared as plain words.
 template <class E>
-std::optional<E> parse_word(std::string text) {
+std::optional<E> parse_word(std::string_view text) {
   if (const auto named = parse_enum<E>(text)) return named;
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  const std::string plain = plain_word(text);
   for (const auto& [value, word] : EnumWords<E>::table)
-    if (word == text) return value;
-  return parse_enum<E>(text);
+    if (word == plain) return value;
+  for (const auto& [value, name] : EnumNames<E>::table)
+    if (plain_word(name) == plain) return value;
+  return std::nullopt;
 }
 
 }  // namespace attnprobe

@@ -248,8 +248,7 @@ std::string JsonView::text() const {
 
 std::string JsonView::word(const std::vector<std::string>& allowed) const {
   if (value_->is_string())
-    if (auto text = value_->get<std::string>(); std::find(allowed.begin(), allowed.end(), text) != allowed.end())
-      return text;
+    if (const auto* meant = word_among(value_->get_ref<const std::string&>(), allowed)) return *meant;
   fail_unless_one_of(allowed);
 }
 

@@ -88,7 +88,7 @@ class JsonView {
   double number() const;
   bool boolean() const;
   std::string text() const;
-  /// A string that must be one of `allowed`.
+  /// A string that must be one of `allowed`, compared as plain words.
   std::string word(const std::vector<std::string>& allowed) const;
   /// An array of strings.
   std::vector<std::string> texts() const;

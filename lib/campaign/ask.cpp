@@ -86,10 +86,13 @@ SuggestOptions how_to_suggest(const std::vector<Answer>& results) {
 // Which other targets of this very run support what was asked: advice that needs no further probing.
 void name_supporting_targets(std::vector<Answer>& results, size_t target_count) {
   for (size_t begin = 0; begin < results.size(); begin += target_count) {
+    constexpr int64_t most = 6;
     std::string supporting;
+    int64_t count = 0;
     for (size_t i = begin; i < begin + target_count; ++i)
-      if (results[i].verdict == Verdict::supported)
+      if (results[i].verdict == Verdict::supported && ++count <= most)
         supporting += (supporting.empty() ? "" : ", ") + results[i].target.id;
+    if (count > most) supporting += fmt::format(" and {} more", count - most);
     if (supporting.empty()) continue;
     for (size_t i = begin; i < begin + target_count; ++i)
       if (results[i].verdict == Verdict::unsupported)

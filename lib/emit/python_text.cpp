@@ -16,7 +16,7 @@ void refuse_fields_beyond(const std::string& form, const std::string& whose, con
   for (const attention::Field& field : attention::fields()) {
     if (field.name == "name" || field.name == "source" || field.name == "expect") continue;
     const bool known = std::find(expressible.begin(), expressible.end(), field.name) != expressible.end();
-    if (known || !field.stands_for.empty() || !field.given(spec)) continue;
+    if (known || !field.given(spec)) continue;
     throw Error(ErrorKind::usage, fmt::format("--emit {}: {} cannot express {}; allowed: {}, or --emit cpp", form,
                                               whose, attention::option_of(field.name), quoted_list(expressible)));
   }

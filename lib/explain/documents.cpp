@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "attention/model_config.hpp"
 #include "base/json_reader.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -26,86 +27,19 @@ void add(ToldQuestion& question, const std::string& field, Json value, int64_t l
 
 // ---- a model's config.json
 
-// The first of these members that is a positive number: models use different names for the same size.
-std::optional<int64_t> size_in(const Json& config, std::initializer_list<const char*> names) {
-  for (const char* name : names)
-    if (const auto found = config.find(name); found != config.end() && found->is_number_integer() && *found > 0)
-      return found->get<int64_t>();
-  return std::nullopt;
-}
-
-std::string text_in(const Json& config, const char* name) {
-  const auto found = config.find(name);
-  return found != config.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-// Its class, "LlamaForCausalLM", else its type.
-std::string class_of(const Json& config) {
-  const auto classes = config.find("architectures");
-  if (classes != config.end() && classes->is_array() && !classes->empty() && classes->front().is_string())
-    return classes->front().get<std::string>();
-  return text_in(config, "model_type");
-}
-
-struct HeadSizes {
-  int64_t qk = 0, v = 0;
-};
-
-std::optional<HeadSizes> head_sizes(const Json& config, int64_t heads) {
-  if (const auto nope = size_in(config, {"qk_nope_head_dim"})) {  // DeepSeek's latent attention
-    const int64_t qk = *nope + size_in(config, {"qk_rope_head_dim"}).value_or(0);
-    return HeadSizes{qk, size_in(config, {"v_head_dim"}).value_or(qk)};
-  }
-  if (const auto given = size_in(config, {"head_dim", "d_kv", "kv_channels"})) return HeadSizes{*given, *given};
-  const auto width = size_in(config, {"hidden_size", "n_embd", "d_model"});
-  if (!width || *width % heads != 0) return std::nullopt;
-  return HeadSizes{*width / heads, *width / heads};
-}
-
-Json mask_of(const Json& config, const std::string& model, std::vector<std::string>& assumed) {
-  static const RE2 both_ways("MaskedLM|Encoder|Bert|Vision|ViT|Siglip|CLIP", any_case());
-  Json mask = Json::object();
-  if (!has_words(model, both_ways)) {
-    mask["causal"] = true;
-    assumed.emplace_back("a causal mask");
-  } else {
-    assumed.emplace_back("no mask");
-  }
-  const auto uses = config.find("use_sliding_window");
-  const auto window = size_in(config, {"sliding_window", "attention_window_size"});
-  if (window && (uses == config.end() || uses->is_null() || *uses == true)) mask["window_left"] = *window - 1;
-  return mask;
-}
-
 std::optional<DocumentQuestion> question_of_model(const Json& whole) {
-  const auto inner = whole.find("text_config");  // of a model with image input
-  const Json& config = inner != whole.end() && inner->is_object() ? *inner : whole;
-  const auto heads = size_in(config, {"num_attention_heads", "n_head", "num_heads"});
-  const auto sizes = heads ? head_sizes(config, *heads) : std::nullopt;
-  if (!sizes) return std::nullopt;
+  const auto model = attention::read_model(whole);
+  if (!model) return std::nullopt;
+  const attention::ModelAttention& first = model->attentions.front();
   DocumentQuestion document;
-  const std::string model = class_of(whole);
-  document.is = fmt::format("a model's config.json{}", model.empty() ? "" : fmt::format(" ({})", model));
+  document.is = fmt::format("a model's config.json{}", model->kind.empty() ? "" : fmt::format(" ({})", model->kind));
   ToldQuestion& question = document.question;
-  std::vector<std::string>& assumed = question.assumed;
-  add(question, "heads_q", *heads, 1);
-  add(question, "heads_kv", size_in(config, {"num_key_value_heads", "num_kv_heads", "n_head_kv"}).value_or(*heads), 1);
-  add(question, "head_dim_qk", sizes->qk, 1);
-  add(question, "head_dim_v", sizes->v, 1);
-  constexpr int64_t usual_length = 4096;
-  const int64_t length = std::min(
-      usual_length, size_in(config, {"max_position_embeddings", "n_positions", "max_seq_len"}).value_or(usual_length));
-  add(question, "seqlen_q", length, 1);
-  assumed.push_back(fmt::format("a prefill of {} tokens", length));
-  std::string dtype = text_in(config, "torch_dtype");
-  if (dtype.empty()) dtype = text_in(config, "dtype");
-  add(question, "dtype", dtype == "float16" ? "f16" : "bf16", 1);
-  if (dtype != "float16" && dtype != "bfloat16") assumed.emplace_back("bf16");
-  if (Json mask = mask_of(config, model, assumed); !mask.empty()) add(question, "mask", std::move(mask), 1);
-  const auto softcap = config.find("attn_logit_softcapping");
-  if (softcap != config.end() && softcap->is_number() && softcap->get<double>() > 0)
-    add(question, "softcap", *softcap, 1);
+  for (const auto& [field, value] : first.fields.items()) add(question, field, value, 1);
+  add(question, "seqlen_q", first.seqlen_q, 1);
+  if (first.seqlen_kv != first.seqlen_q) add(question, "seqlen_kv", first.seqlen_kv, 1);
+  if (!first.mask.empty()) add(question, "mask", first.mask, 1);
   add(question, "pass", "fprop", 1);
+  question.assumed = model->assumed;
   return document;
 }
 

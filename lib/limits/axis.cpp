@@ -11,6 +11,8 @@
 #include "base/error.hpp"
 #include "base/json_reader.hpp"
 #include "base/limits.hpp"
+#include "base/number.hpp"
+#include "base/plain_word.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::limits {
@@ -42,7 +44,7 @@ attention::TensorLayout with_gap(int64_t heads, int64_t seqlen, int64_t head_dim
 }
 
 constexpr Member number_members[] = {
-    {"window", "mask.window_left", [](AttentionSpec& s, int64_t n) { s.mask.window_left = n; }, {1, 8192}},
+    {"window_left", "mask.window_left", [](AttentionSpec& s, int64_t n) { s.mask.window_left = n; }, {1, 8192}},
     {"window_right", "mask.window_right", [](AttentionSpec& s, int64_t n) { s.mask.window_right = n; }, {1, 8192}},
     {"page_size",
      "paged.block_size",
@@ -66,14 +68,14 @@ constexpr Member number_members[] = {
 Range usual_range(const std::string& field) {
   if (field.starts_with("head_dim")) return {1, 1024};
   if (field.starts_with("heads")) return {1, 512};
+  if (field == "sliding_window") return {1, 8192};
   if (field.starts_with("seqlen") || field == "batch") return {1, 131'072};
   return {1, 4096};
 }
 
 const attention::Field* find_field(const std::string& name) {
-  const auto& all = attention::fields();
-  const auto found = std::find_if(all.begin(), all.end(), [&](const auto& field) { return field.name == name; });
-  return found == all.end() || found->is_text || name == "expect" ? nullptr : &*found;
+  const auto* found = attention::find_field(name);
+  return found == nullptr || found->is_text || found->name == "expect" ? nullptr : found;
 }
 
 // The words that a field may be, if its schema lists them all.
@@ -93,23 +95,24 @@ std::vector<Json> usual_values(const attention::Field& field) {
 }
 
 bool is_axis(const std::string& name) {
-  const auto names = axis_names();
-  return std::find(names.begin(), names.end(), name) != names.end();
+  return find_field(name) != nullptr || word_among(name, axis_names()) != nullptr;
 }
 
 Axis named_axis(const std::string& name, const std::string& option) {
   Axis axis{.name = name, .range = {}, .values = {}, .range_is_usual = false, .set = {}};
   const JsonSource source{option + " " + name, " at ", false};
   for (const auto& member : number_members)
-    if (name == member.name) {
+    if (plain_word(name) == member.name) {
+      axis.name = member.name;
       axis.range = member.usual;
       axis.set = [&member, source](AttentionSpec& spec, const Json& value) {
         member.set(spec, JsonView(value, source).integer(0, 1 << 30));
       };
     }
   if (const auto* field = find_field(name)) {
+    axis.name = field->name;
     if (is_number(*field))
-      axis.range = usual_range(name);
+      axis.range = usual_range(field->name);
     else
       axis.values = usual_values(*field);
     axis.set = [field, source](AttentionSpec& spec, const Json& value) {
@@ -141,7 +144,8 @@ void take_values(Axis& axis, const std::vector<std::string>& words, const std::s
       continue;
     }
     if (!attention::looks_like_range(word)) {
-      const Json parsed = parse_json_leniently(word);
+      const auto size = parse_size(word);
+      const Json parsed = size ? Json(*size) : parse_json_leniently(word);
       axis.values.push_back(parsed.is_discarded() ? text : parsed);
       continue;
     }

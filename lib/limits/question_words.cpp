@@ -40,8 +40,9 @@ std::vector<std::string> assume_shape(std::vector<Override>& overrides, const st
 std::vector<Override> fill_in(const std::vector<Override>& overrides, const std::vector<Axis>& axes) {
   std::vector<Override> all;
   for (const auto& axis : axes) {
-    const bool is_field = std::any_of(attention::fields().begin(), attention::fields().end(),
-                                      [&](const auto& field) { return field.name == axis.name; });
+    const bool is_field = std::any_of(attention::fields().begin(), attention::fields().end(), [&](const auto& field) {
+      return field.name == axis.name && field.member_of.empty();
+    });
     if (is_field && !is_given(overrides, axis.name))
       all.push_back({axis.name, axis.range ? Json(std::clamp<int64_t>(64, axis.range->first, axis.range->last))
                                            : axis.values.front()});
@@ -68,9 +69,10 @@ void coarsen(Axis& axis) {
 void check_vary(const Question& question, const std::vector<Override>& overrides, const std::string& place) {
   const auto check_unless_added = [&](const Axis& axis) {
     for (const auto& one : overrides)
-      if (!one.option.empty() && one.field == axis.name)
-        throw Error(ErrorKind::usage, fmt::format("{} adds to {}, which is varied; name its values, as {}={}",
-                                                  one.option, axis.name, axis.name, text_of(axis.values.back())));
+      if (const auto* field = attention::find_field(one.field); field != nullptr && field->member_of == axis.name)
+        throw Error(ErrorKind::usage,
+                    fmt::format("{} adds to {}, which is varied; name its values, as {}={}",
+                                attention::option_of(one.field), axis.name, axis.name, text_of(axis.values.back())));
   };
   check_unless_added(question.axis);
   for (const auto& axis : question.vary) check_unless_added(axis);

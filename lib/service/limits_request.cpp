@@ -19,7 +19,7 @@ void read_config(const std::optional<JsonView>& config, const JsonView& params, 
     return;
   }
   if (config)
-    for (const auto& [field, value] : config->json().items()) words.overrides.push_back({field, value, {}});
+    for (const auto& [field, value] : config->json().items()) words.overrides.push_back({field, value});
   words.read = [place = config.value_or(params)](const std::vector<attention::Override>& overrides) {
     Json whole = Json::object();
     for (const auto& one : overrides) whole[one.field] = one.value;

@@ -65,7 +65,7 @@ def config_of(claim, value):
     field = claim["axis"].split("=")[0]
     if field == "page_size":
         config["paged"] = value
-    elif field == "window":
+    elif field == "window_left":
         config["mask"] = {"causal": True, "window_left": value}
     elif not claim["cases"]:
         config[field] = member(value) if isinstance(value, str) else value

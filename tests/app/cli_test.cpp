@@ -1,8 +1,10 @@
 // The program as a user runs it: output forms, exit codes, messages.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 
+#include "base/text.hpp"
 #include "catch.hpp"
 #include "support.hpp"
 
@@ -329,10 +331,45 @@ TEST_CASE("the table has no colour codes where it is not a terminal", "[cli]") {
   CHECK_FALSE(contains(run_attnprobe(problem + " --target h200", {{"TERM", "xterm-256color"}}).out, "\x1b["));
 }
 
-TEST_CASE("with no arguments the help is shown", "[cli]") {
+TEST_CASE("without arguments this machine, one answer and three commands are shown", "[cli]") {
   const Run run = run_attnprobe("");
   CHECK(run.exit_code == 0);
-  CHECK(contains(run.out, "doctor"));
+  CHECK_THAT(run.out, StartsWith("attnprobe 0.") && ContainsSubstring("\n  cuDNN  9.") &&
+                          ContainsSubstring("llama3-8b-prefill") && ContainsSubstring("\nattnprobe -h  "));
+  CHECK(std::count(run.out.begin(), run.out.end(), '\n') <= 24);
+}
+
+TEST_CASE("Short help is a screen, full help is wrapped", "[cli][help]") {
+  const auto check_width = [](const std::string& text) {
+    for (const auto& line : split(text, '\n')) {
+      INFO(line);
+      CHECK(std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xC0) != 0x80; }) <= 80);
+    }
+  };
+  const auto check_screen = [&](const std::string& text) {
+    INFO(text);
+    CHECK(std::count(text.begin(), text.end(), '\n') <= 24);
+    check_width(text);
+  };
+  const std::string all = run_attnprobe("-h").out;
+  check_screen(all);
+  CHECK_THAT(all, ContainsSubstring("\nask         probe ") && ContainsSubstring("\nunderstand  explain ") &&
+                      ContainsSubstring("\ndevelop     dev "));
+  for (const char* command :
+       {"probe",      "matrix",   "limits",      "suggest",      "explain",     "replay",    "trace",
+        "bugs",       "tune",     "doctor",      "targets",      "cudnn",       "serve",     "schema",
+        "completion", "dev",      "matrix diff", "matrix merge", "matrix site", "dev audit", "dev selftest",
+        "dev reduce", "dev hunt", "dev cache",   "cudnn fetch"}) {
+    INFO(command);
+    const std::string brief = run_attnprobe(std::string(command) + " -h").out;
+    check_screen(brief);
+    CHECK_THAT(brief, ContainsSubstring(std::string("attnprobe ") + command));
+    check_width(run_attnprobe(std::string(command) + " --help").out);
+  }
+  CHECK(run_attnprobe("help matrix diff").out == run_attnprobe("diff --help").out);
+  CHECK_THAT(run_attnprobe("help fields").out, ContainsSubstring("--sliding-window, --window"));
+  CHECK(run_attnprobe("version").out == run_attnprobe("--version").out);
+  CHECK_THAT(run_attnprobe("help modle").err, ContainsSubstring("\"modle\" is not a command"));
 }
 
 TEST_CASE("the version is printed", "[cli]") {

@@ -33,7 +33,7 @@ TEST_CASE("Every field has a help line and an example that reads as it is writte
     const JsonSource source{field.name};
     const Json value = parse_json(field.example, source);
     field.set(spec, {value, source});
-    if (!field.stands_for.empty()) continue;
+    if (!field.stands_for.empty() || !field.member_of.empty()) continue;
     const Json written = field.get(spec);
     REQUIRE_FALSE(written.is_null());
     AttentionSpec again = spec;

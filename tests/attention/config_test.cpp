@@ -250,7 +250,7 @@ TEST_CASE("An option replaces an array of the file", "[config][options]") {
 }
 
 TEST_CASE("The option --causal is added to the mask that is there", "[config][options]") {
-  const Override causal{"mask", {{"causal", true}}, "--causal"};
+  const Override causal{"causal", true};
   const auto words = [&](const std::string& members, std::vector<Override> more = {}) {
     more.push_back(causal);
     return describe(one(config(members), more).mask);
@@ -275,6 +275,61 @@ TEST_CASE("The option --causal is added to the mask that is there", "[config][op
         0);
   CHECK(override_words(causal) == "--causal");
   CHECK(override_words({"mask", R"({"window_left": 3})"_json}) == R"(--mask '{"window_left":3}')");
+}
+
+TEST_CASE("A sliding window is counted as Hugging Face does", "[config][options]") {
+  const auto mask = [](const std::string& members, std::vector<Override> more = {}) {
+    return describe(one(config(members), more).mask);
+  };
+  const Override window{"sliding_window", 1024};
+  CHECK(mask(R"("sliding_window": 1024)") == "causal left 1023");
+  CHECK(mask(R"("mask": {"sliding_window": 1})") == "causal left 0");
+  CHECK(mask(R"("sliding_window": null)") == "none");
+  CHECK(mask("", {window}) == "causal left 1023");
+  CHECK(override_words(window) == "--sliding-window 1024");
+  // It is added to what stands beside it and below it, and replaces another window.
+  CHECK(mask(R"("mask": "padding_causal", "sliding_window": 8)") == "padding causal left 7");
+  CHECK(mask(R"("mask": "causal_bottom_right")", {window}) == "causal left 1023 bottom_right");
+  CHECK(mask(R"("mask": {"window_left": 3, "window_right": 2})", {window}) == "band left 1023 right 2");
+  CHECK(mask(R"("sliding_window": 8)", {window}) == "causal left 1023");
+  CHECK(describe(one(R"({"defaults": {"heads": 1, "seqlen": 8, "head_dim": 8, "mask": "padding"},
+                         "configs": [{"sliding_window": 4}]})")
+                     .mask) == "padding causal left 3");
+  CHECK(parse(config(R"("sliding_window": [4, "8:16:8"])")).size() == 3);
+  // Refused where it would drop something, at its place.
+  CHECK(refusal(config(R"("mask": "none", "sliding_window": 8)")) ==
+        "bert.json: /sliding_window: contradicts bert.json: /mask none");
+  CHECK(refusal(config(R"("mask": {"window_left": 8, "sliding_window": 9})")) ==
+        "bert.json: /mask/sliding_window: 9 beside window_left; allowed: one of the two");
+  CHECK(refusal(config(R"("sliding_window": 0)")) ==
+        "bert.json: /sliding_window: 0 is out of range; allowed: an integer from 1 to 2147483647");
+  CHECK(refusal(config(R"("causal": false, "mask": "causal")")).find("contradicts window_right 0") !=
+        std::string::npos);
+  CHECK(
+      refusal(config(R"("mask": "sliding_window")")) ==
+      R"(bert.json: /mask: "sliding_window" needs a size; allowed: "sliding_window": 1024 in a config, --window 1024)");
+}
+
+TEST_CASE("Words and sizes are read as they are usually written", "[config][options]") {
+  const auto spec = one(config(R"("mask": "Causal-Bottom-Right", "layout": "BSHD_BS2HD", "pass": "Backward",
+                                  "dtype": "BF16", "bias": "1HSS", "o_layout": "BHSD",
+                                  "pattern": "SDPA")"));
+  CHECK(describe(spec.mask) == "causal_bottom_right");
+  CHECK(spec.k.axes == "bs2hd");
+  CHECK(spec.pass == Pass::bprop);
+  CHECK(spec.dtype == DataType::bf16);
+  CHECK(spec.bias->shape == "1hss");
+  CHECK(spec.o->axes == "bhsd");
+  CHECK(describe(one(config(R"("mask": "no_mask")")).mask) == "none");
+  CHECK(parse_override("seqlen", "1e3").value == 1000);
+  CHECK(parse_override("seqlen", "4k").value == 4096);
+  CHECK(parse_override("seqlen", "128K,4_096,1.5k,1M").value == Json({131072, 4096, 1536, 1048576}));
+  CHECK(parse_override("seqlen", "4kb").value == "4kb");
+  CHECK(parse_override("seqlen", "1.3").value == 1.3);
+  CHECK(parse_override("name", "4k").value == "4k");
+  CHECK(names(parse(config(R"("name": "n", "seqlen": "1k:4k:x2")"))) ==
+        Names{"n[seqlen=1024]", "n[seqlen=2048]", "n[seqlen=4096]"});
+  CHECK(refusal(config(R"("mask": "casual")")).ends_with("(did you mean \"causal\"?)"));
 }
 
 TEST_CASE("An option never drops a part of the file's object unsaid", "[config][options]") {

@@ -21,6 +21,7 @@ def help_of(program, *command):
 
 def main():
     program, wrong, count = sys.argv[1], [], 0
+    fields = subprocess.run([program, "help", "fields"], check=True, capture_output=True, text=True).stdout
     for page in PAGES:
         for command in re.findall(r"`attnprobe ([^`]+)`", page.read_text()):
             count += 1
@@ -28,11 +29,11 @@ def main():
                 wrong.append(f"{page.relative_to(ROOT)}: this does not work: attnprobe {command}")
             words = command.split()
             name = [] if words[0].startswith("-") else words[:1]
-            if name and not re.search(rf"^  {name[0]} ", help_of(program), re.M):
+            if name and subprocess.run([program, "help", *name], capture_output=True).returncode:
                 wrong.append(f"{page.relative_to(ROOT)}: attnprobe has no command {name[0]}")
                 continue
             for option in re.findall(r"(?<!\S)--?[a-z][a-z-]*", command):
-                if not re.search(rf"{option}\b", help_of(program, *(name or ["probe"]))):
+                if not re.search(rf"{option}\b", help_of(program, *(name or ["probe"])) + fields):
                     wrong.append(f"{page.relative_to(ROOT)}: attnprobe {' '.join(name)} has no option {option}")
     print("\n".join(wrong))
     return 1 if wrong or count < 10 else 0

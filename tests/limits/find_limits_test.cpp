@@ -129,7 +129,7 @@ TEST_CASE("What a long range leaves out is printed as not asked", "[limits]") {
 
 TEST_CASE("Ends of ranges that no config has are refused before anything is laid out", "[limits]") {
   const auto refusal = [](const std::string& words) { return usage_error([&] { read_axes({words}, "limits"); }); };
-  for (const char* field : {"head_dim", "window", "page_size", "token_gap"})
+  for (const char* field : {"head_dim", "window_left", "page_size", "token_gap"})
     CHECK_THAT(refusal(std::string(field) + "=1:9223372036854775807"),
                StartsWith(fmt::format("limits {}: 9223372036854775807 is out of range", field)));
   CHECK_THAT(refusal("head_dim=1:1000000000,5"), ContainsSubstring("values"));

@@ -11,11 +11,19 @@ PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "scripts/packaging"
 # A line, something that has to be offered, with the beginning of its description where the shell shows one, and something that must not.
 LINES = (
     ("attnprobe ma", "matrix", "Configs on many GPUs", "merge"),
-    ("attnprobe matrix --sh", "--shard", "i/n: only the i-th", "--heads"),
-    ("attnprobe --plan", "--plans", "none; first: compile", "--shard"),  # its description stands below it in --help
-    ("attnprobe probe --qui", "--quick", "--sweep: where nothing works", "--quick{false}"),
+    ("attnprobe matrix d", "diff", "", "doctor"),
+    ("attnprobe matrix --sh", "--shard", "i/n", "--heads"),
+    ("attnprobe --plan", "--plans", "none", "--shard"),
+    ("attnprobe probe --qui", "--quick", "--sweep", "--quick{false}"),
     ("attnprobe cudnn f", "fetch", "download releases", "remove"),
     ("attnprobe cudnn fetch --one", "--one-of-each-minor", "the newest release", "--shard"),
+    ("attnprobe --target h1", "h100", "", "a100"),
+    ("attnprobe -t a100,h2", "a100,h200", "", "h200"),
+    ("attnprobe suggest --dtype bf", "bf16", "", "f16"),
+    ("attnprobe --framework torch==2.1", "torch==2.11.0", "", "jax"),
+    ("attnprobe --cudnn 9.1", "9.14.0", "", "9.20.0"),
+    ("attnprobe limits head_dim_", "head_dim_v", "", "heads"),
+    ("attnprobe help fie", "fields", "the fields", "limits"),
 )
 BASH = """source {script}; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _attnprobe; printf '%s\\n' "${{COMPREPLY[@]}}" """
 # Without a terminal zsh completes nothing: _describe is told what would be offered, and here it prints that.
@@ -33,6 +41,10 @@ def main():
         (pathlib.Path(folder) / "attnprobe").symlink_to(pathlib.Path(sys.argv[1]).resolve())
         environment = {"PATH": f"{folder}:/usr/bin:/bin", "HOME": folder, "LANG": "C.UTF-8"}
         for shell, options, script, has_descriptions in SHELLS:
+            written = subprocess.run([sys.argv[1], "completion", shell], capture_output=True, text=True, check=True).stdout
+            if written != (PACKAGING / f"attnprobe.{shell}").read_text():
+                print(f"FAILED: scripts/packaging/attnprobe.{shell} is not what attnprobe completion {shell} writes")
+                failed += 1
             if not shutil.which(shell):
                 skipped.append(shell)
                 continue
@@ -40,7 +52,7 @@ def main():
                 text = script.format(script=PACKAGING / f"attnprobe.{shell}", line=line)
                 run = subprocess.run([shell, *options, text], capture_output=True, text=True, env=environment)
                 offered = [one.replace("\t", ":") for one in run.stdout.splitlines()]
-                right = any(one.startswith(f"{wanted}:{description}") if has_descriptions else one == wanted for one in offered)
+                right = any(one.startswith(f"{wanted}:{description}") if has_descriptions and description else one.rstrip(":") == wanted for one in offered)
                 if not right or run.stderr or any(one.split(":")[0] == unwanted for one in offered):
                     print(f'FAILED: {shell}: "{line}" offers {offered} {run.stderr}')
                     failed += 1

@@ -227,33 +227,89 @@ std::string framework_lines_of(const Results& results) {
   return lines.empty() ? "" : fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
+// Targets with the same answers, and the answer of each row; nullptr: none.
+struct Column {
+  std::vector<std::string> targets;
+  Results cells;
+
+  std::string title() const {
+    return targets.size() == 1 ? targets[0] : fmt::format("{} +{}", targets[0], targets.size() - 1);
+  }
+};
+
+std::string cell_text(const Answer* result, const TextStyle& style) {
+  return result == nullptr ? "-" : coloured_word(*result, style) + (is_unmet(*result) ? "!" : "");
+}
+
+std::vector<Column> columns_of(const std::vector<Results>& rows, const std::vector<std::string>& targets) {
+  std::vector<Column> columns;
+  for (const auto& target : targets) {
+    Column column{{target}, {}};
+    for (const Results& row : rows) {
+      const auto found = std::find_if(row.begin(), row.end(), [&](const Answer* r) { return r->target.id == target; });
+      column.cells.push_back(found == row.end() ? nullptr : *found);
+    }
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+std::vector<Column> merged(const std::vector<Column>& columns) {
+  const auto same = [](const Column& a, const Column& b) {
+    return std::equal(a.cells.begin(), a.cells.end(), b.cells.begin(), [](const Answer* x, const Answer* y) {
+      return cell_text(x, {.colour = false}) == cell_text(y, {.colour = false});
+    });
+  };
+  std::vector<Column> groups;
+  for (const Column& column : columns) {
+    const auto found = std::find_if(groups.begin(), groups.end(), [&](const Column& one) { return same(one, column); });
+    if (found == groups.end())
+      groups.push_back(column);
+    else
+      found->targets.push_back(column.targets[0]);
+  }
+  return groups;
+}
+
 std::string grid_of(const Results& results, const TextStyle& style) {
+  constexpr size_t word_width = 4, apart = 2;  // "but!"
   std::vector<std::string> targets;
   const std::vector<Results> rows = answers_by_config(results);
   for (const Answer* result : results) add_once(targets, result->target.id);
   size_t name_width = 0;
   for (const Results& row : rows) name_width = std::max(name_width, row_name(*row.front()).size());
-  constexpr size_t word_width = 4, apart = 2;  // "but!"
+  const auto width_of = [&](const Column& column) { return apart + std::max(column.title().size(), word_width); };
+  std::vector<Column> columns = columns_of(rows, targets);
+  size_t whole = name_width;
+  for (const Column& column : columns) whole += width_of(column);
+  const bool groups = whole > style.width;
+  if (groups) columns = merged(columns);
   std::string out;
-  for (size_t begin = 0, end = 0; begin < targets.size(); begin = end) {
+  // One config on many GPUs needs no grid.
+  if (groups && rows.size() == 1) {
+    out = bold(row_name(*rows[0].front()), style) + "\n";
+    for (const Column& column : columns) {
+      const std::string list = fmt::format("{} on {}: {}", cell_text(column.cells[0], {.colour = false}),
+                                           column.targets.size(), fmt::join(column.targets, ", "));
+      out += wrapped(list, 2, style.width);
+    }
+    return out;
+  }
+  for (size_t begin = 0, end = 0; begin < columns.size(); begin = end) {
     size_t used = name_width;
-    while (end < targets.size() &&
-           (end == begin || used + apart + std::max(targets[end].size(), word_width) <= style.width))
-      used += apart + std::max(targets[end++].size(), word_width);
+    while (end < columns.size() && (end == begin || used + width_of(columns[end]) <= style.width))
+      used += width_of(columns[end++]);
     std::vector<std::vector<std::string>> lines{{""}};
-    lines[0].insert(lines[0].end(), targets.begin() + static_cast<std::ptrdiff_t>(begin),
-                    targets.begin() + static_cast<std::ptrdiff_t>(end));
-    for (const Results& row : rows) {
-      std::vector<std::string> line{row_name(*row.front())};
-      for (size_t i = begin; i < end; ++i) {
-        const auto found =
-            std::find_if(row.begin(), row.end(), [&](const Answer* r) { return r->target.id == targets[i]; });
-        line.push_back(found == row.end() ? "-" : coloured_word(**found, style) + (is_unmet(**found) ? "!" : ""));
-      }
-      lines.push_back(std::move(line));
+    for (size_t i = begin; i < end; ++i) lines[0].push_back(columns[i].title());
+    for (size_t row = 0; row < rows.size(); ++row) {
+      lines.push_back({row_name(*rows[row].front())});
+      for (size_t i = begin; i < end; ++i) lines.back().push_back(cell_text(columns[i].cells[row], style));
     }
     out += (begin == 0 ? "" : "\n") + aligned(lines, 0);
   }
+  for (const Column& column : columns)
+    if (column.targets.size() > 1)
+      out += wrapped(fmt::format("{}: {}", column.title(), fmt::join(column.targets, ", ")), 2, style.width);
   return out;
 }
 
