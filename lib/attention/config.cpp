@@ -322,8 +322,7 @@ std::vector<AttentionConfig> parse_configs(std::string_view json_text, const std
   const Json document = parse_json(json_text, source);
   if (!is_model(document)) return read_configs({document, source}, overrides);
   const auto model = read_model(document);
-  if (!model)
-    fail(file_name, "a model's config.json without an attention that is known: neither heads nor head dimension is in it");
+  if (!model) fail(file_name, "a model's config.json without the heads and head dimension of an attention");
   return read_configs({model_configs(*model, model_name(document, file_name)), source}, overrides);
 }
 

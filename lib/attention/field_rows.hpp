@@ -13,6 +13,7 @@ namespace attnprobe::attention {
 std::vector<Field> problem_fields();
 std::vector<Field> tensor_fields();
 std::vector<Field> feature_fields();
+std::vector<Field> mask_fields();
 // Features that cuDNN gained after 9.21, and the release of cudnn-frontend.
 std::vector<Field> newer_fields();
 
