@@ -87,9 +87,9 @@ REFUSALS = {
         "shared_memory",
         "Kernel request for shared memory is exceeding the shared memory in the GPU at: "
         "requested_smem_exceed_arch_limit(this->getDeviceProp(), this->shared_mem_size[kernelNumRunning])",
-        "The kernel of this engine needs more shared memory per block than this GPU has (opt-in limit: about "
-        "99 KB on Ada, GeForce Ampere and sm_12x; 163 KB on A100; 227 KB on Hopper and datacenter "
-        "Blackwell). Everything else about the graph was accepted.",
+        "The kernel of this engine needs more shared memory per block than this GPU has. The opt-in limit is about "
+        "99 KB on Ada, GeForce Ampere and sm_12x, 163 KB on A100, 227 KB on Hopper and datacenter "
+        "Blackwell. Everything else about the graph was accepted.",
     ),
     "dim": (
         "CUDNN_STATUS_NOT_SUPPORTED",
