@@ -253,7 +253,7 @@ def entry_text(entry, said, all_versions):
         lines += ["```text", f"{entry.get('status', 'CUDNN_STATUS_…')}: {'… ' + entry['match'] + ' …' if entry.get('match') else entry.get('whole', '…')}", "```"]
     lines += ["", entry["meaning"], ""]
     if entry.get("help"):
-        lines += [f"**What helps.** {entry['help']}", ""]
+        lines += [f"**Fix.** {entry['help']}", ""]
     if said:
         sms = ", ".join(f"sm_{sm}" for sm in sorted({sm for reason in said for sm in reason["sm"]}))
         versions = versions_text({v for reason in said for v in reason["times"]}, all_versions)
