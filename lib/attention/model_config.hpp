@@ -13,7 +13,7 @@ namespace attnprobe::attention {
 struct ModelAttention {
   std::string part;  ///< "sliding", "encoder", "vision"; "" if the model has only one
   Json fields = Json::object();
-  Json mask = Json::object();  ///< of prefill and training, as the field `mask` takes it
+  Json mask = Json::object();  ///< of prefill and training, in the form of the field `mask`
   int64_t seqlen_q = 0, seqlen_kv = 0;
   bool decodes = false;                 ///< generates tokens, with a cache of keys and values
   Json decode_fields = Json::object();  ///< that replace `fields` then: DeepSeek's absorbed projections

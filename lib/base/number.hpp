@@ -18,7 +18,7 @@ std::optional<T> parse_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// A size as people write it: "4096", "4_096", "4k" (of 1024), "128K", "1M", "1e3"; none for anything else.
+/// A size in any spelling: "4096", "4_096", "4k" (of 1024), "128K", "1M", "1e3"; none for anything else.
 std::optional<int64_t> parse_size(std::string_view text);
 
 /// a * b, clamped to the range of int64_t.

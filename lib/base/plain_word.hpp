@@ -1,4 +1,4 @@
-// Words as people type them.
+// Words in any spelling.
 #pragma once
 
 #include <string>

@@ -287,7 +287,7 @@ TEST_CASE("A sliding window is counted as Hugging Face does", "[config][options]
   CHECK(mask(R"("sliding_window": null)") == "none");
   CHECK(mask("", {window}) == "causal left 1023");
   CHECK(override_words(window) == "--sliding-window 1024");
-  // It is added to what stands beside it and below it, and replaces another window.
+  // It adds to the fields next to it and to the defaults, and replaces another window.
   CHECK(mask(R"("mask": "padding_causal", "sliding_window": 8)") == "padding causal left 7");
   CHECK(mask(R"("mask": "causal_bottom_right")", {window}) == "causal left 1023 bottom_right");
   CHECK(mask(R"("mask": {"window_left": 3, "window_right": 2})", {window}) == "band left 1023 right 2");

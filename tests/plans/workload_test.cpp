@@ -1,4 +1,4 @@
-// Lengths as people write them, and what rounding them up costs.
+// Lengths in every spelling, and what rounding them up costs.
 #include "plans/workload.hpp"
 
 #include <fmt/format.h>
