@@ -30,8 +30,8 @@ class Biller {
   Biller(const std::vector<Shape>& shapes, const gpu::Target& target, const campaign::Plan& plan,
          const campaign::Session& session, const OnPlan& on_plan)
       : target_(target), plan_(plan), session_(session), on_plan_(on_plan) {
-    plan_.suggest.reset();
-    plan_.other_versions = false;
+    plan_.further = campaign::Further::nothing;
+    plan_.cached = true;
     plan_.options.walk.modes = {"A"};
     plan_.options.walk.sweep_where_none = false;
     for (const auto& shape : shapes) places_.emplace_back().shape = &shape;
