@@ -24,16 +24,18 @@ struct PlansCommand {
   bool all = false;
 };
 
-std::vector<plans::Shape> workload(const PlansCommand& command) {
+// The shapes of each config at its lengths; without lengths the configs are the shapes.
+std::vector<std::vector<plans::Shape>> workloads(const PlansCommand& command) {
   const auto configs = read_configs(command.configs, "plans of what?");
+  std::vector<std::vector<plans::Shape>> all;
   if (command.lengths.empty()) {
-    std::vector<plans::Shape> shapes;
+    auto& shapes = all.emplace_back();
     for (const auto& config : configs) shapes.push_back({config.spec, {}});
-    return shapes;
+    return all;
   }
-  if (configs.size() != 1)
-    throw Error(ErrorKind::usage, fmt::format("--lengths varies one config; {} are given", configs.size()));
-  return plans::shapes_of(configs.front().spec, plans::read_lengths(command.lengths));
+  const auto lengths = plans::read_lengths(command.lengths);
+  for (const auto& config : configs) all.push_back(plans::shapes_of(config.spec, lengths));
+  return all;
 }
 
 // What each framework does with its plans.
@@ -53,7 +55,7 @@ int bill(PlansCommand command) {
   for (const auto& file : command.configs.files) options.inputs.push_back({file, file});
   check_outputs(options);
   const auto gates = rules::choose_gates(options.frameworks, "--framework");
-  const auto shapes = workload(command);
+  const auto all = workloads(command);
   const auto targets = choose_targets(options, "h100");
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
@@ -65,9 +67,10 @@ int bill(PlansCommand command) {
   std::vector<plans::WorkloadBill> bills;
   for (const auto& library : asked.libraries)
     for (const auto& target : targets)
-      bills.push_back(plans::bill_of(shapes, target, {{}, library.path, options.campaign}, options.session,
-                                     command.all || target.kind == gpu::Kind::device,
-                                     [&](const auto& answer) { progress.add(answer); }));
+      for (const auto& shapes : all)
+        bills.push_back(plans::bill_of(shapes, target, {{}, library.path, options.campaign}, options.session,
+                                       command.all || target.kind == gpu::Kind::device,
+                                       [&](const auto& answer) { progress.add(answer); }));
   progress.end();
   if (*options.session.stop) return interrupted;
   std::string text;

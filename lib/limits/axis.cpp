@@ -95,7 +95,13 @@ std::vector<Json> usual_values(const attention::Field& field) {
 }
 
 bool is_axis(const std::string& name) {
-  return find_field(name) != nullptr || word_among(name, axis_names()) != nullptr;
+  const auto* field = find_field(name);
+  // "mask=none,causal": a word that is a value of the field that it sets a part of is that value.
+  if (field != nullptr && !field->member_of.empty()) {
+    const auto values = usual_values(*find_field(field->member_of));
+    if (std::find(values.begin(), values.end(), Json(field->name)) != values.end()) return false;
+  }
+  return field != nullptr || word_among(name, axis_names()) != nullptr;
 }
 
 Axis named_axis(const std::string& name, const std::string& option) {

@@ -249,6 +249,7 @@ WorkloadBill bill_of(const std::vector<Shape>& shapes, const gpu::Target& target
   found.exact = exact.run(all);
   found.cudnn = exact.cudnn();
   const bool have_lengths = !shapes.empty() && shapes.front().length.tokens > 0;
+  if (have_lengths) found.config = shapes.front().config;
   if (!have_lengths) {
     found.no_buckets = "lengths are rounded up for one config with --lengths";
     return found;

@@ -45,6 +45,7 @@ struct BucketedBill {
 };
 
 struct WorkloadBill {
+  std::string config;  ///< that its lengths vary; "" for shapes that are configs
   gpu::Target target;
   CudnnVersion cudnn;
   Bill exact;

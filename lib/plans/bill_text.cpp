@@ -99,10 +99,10 @@ Json bill_json(const Bill& bill) {
 
 std::string bill_text(const WorkloadBill& found) {
   const Bill& bill = found.exact;
-  std::string text =
-      fmt::format("{} on {}, cuDNN {}{}: {}, {}\n", counted(bill.shapes, "shape"), gpu::id_or_name(found.target),
-                  found.cudnn.text(), bill.is_simulated ? " (simulated)" : "", counted(bill.plans, "plan"),
-                  counted(bill.kernels.size(), "kernel"));
+  std::string text = found.config.empty() ? "" : found.config + ": ";
+  text += fmt::format("{} on {}, cuDNN {}{}: {}, {}\n", counted(bill.shapes, "shape"), gpu::id_or_name(found.target),
+                      found.cudnn.text(), bill.is_simulated ? " (simulated)" : "", counted(bill.plans, "plan"),
+                      counted(bill.kernels.size(), "kernel"));
   if (bill.plans > 0) {
     text += fmt::format("  kernels   {}\n", how_known(bill));
     text += fmt::format(
@@ -131,7 +131,8 @@ Json bill_json(const std::vector<WorkloadBill>& bills) {
                           {"work", bucketing.work},
                           {"adds_padding", adds_padding},
                           {"bill", bill_json(bill)}});
-    results.push_back({{"target", found.target.id},
+    results.push_back({{"config", found.config},
+                       {"target", found.target.id},
                        {"cudnn", found.cudnn.text()},
                        {"bill", bill_json(found.exact)},
                        {"bucketed", std::move(bucketed)}});

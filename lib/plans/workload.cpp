@@ -162,7 +162,7 @@ std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::ve
   std::vector<Shape> shapes;
   shapes.reserve(lengths.size());
   for (const auto& length : lengths) {
-    Shape shape{spec, length};
+    Shape shape{spec, length, spec.name};
     if (has_query_lengths(spec)) shape.spec.seqlen_q = length.tokens;
     shape.spec.seqlen_kv = length.tokens;
     shape.spec.name = fmt::format("{}{}", spec.name.empty() ? "length " : spec.name + " ", length.tokens);

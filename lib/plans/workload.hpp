@@ -25,7 +25,8 @@ std::vector<Length> read_lengths(const std::string& words);
 /// A shape of the workload. Each is a plan of its own: cuDNN builds plans for exact sizes.
 struct Shape {
   attention::AttentionSpec spec;
-  Length length;  ///< of the keys, and of the queries where they vary with them
+  Length length;            ///< of the keys, and of the queries where they vary with them
+  std::string config = {};  ///< name of the config whose lengths vary
 };
 
 /// The config at each length. One query is a decoding step, and only the keys vary; with as many queries as keys both do;

@@ -43,7 +43,7 @@ def main():
         for shell, options, script, has_descriptions in SHELLS:
             written = subprocess.run([sys.argv[1], "completion", shell], capture_output=True, text=True, check=True).stdout
             if written != (PACKAGING / f"attnprobe.{shell}").read_text():
-                print(f"FAILED: scripts/packaging/attnprobe.{shell} is not what attnprobe completion {shell} writes")
+                print(f"FAILED: the packaged completion of {shell} is not what attnprobe completion {shell} writes")
                 failed += 1
             if not shutil.which(shell):
                 skipped.append(shell)

@@ -23,7 +23,7 @@ OPERATORS = NUMERIC + ("equal_to", "not_equal_to", "in", "not", "set")
 RULE_MEMBERS = {"id", "from", "below", "when", "pass", "status", "what", "message", "change", "source", "affected", "unaffected",
                 "unreachable", "note"}
 FILE_MEMBERS = {"comment", "framework", "url", "read", "prefers_cudnn", "keys", "needs_keys", "base", "releases", "rules",
-                "all_reasons", "order", "title", "names", "instead", "then", "by_name", "lacks", "unread"}
+                "all_reasons", "order", "title", "names", "instead", "then", "by_name", "lacks", "plans", "unread"}
 STATUSES = {"falls back", "exception", "runs in another kernel", "not asked", "wrong results"}
 
 
@@ -223,6 +223,19 @@ def check_order(data):
             raise Bad("order has unknown rules: %s" % sorted(set(entry["rules"]) - {r["id"] for r in data["rules"]}))
 
 
+def check_plans(data):
+    """How the framework keeps plans: ascending spans that do not overlap, each with a text and a source."""
+    last = None
+    for entry in data.get("plans", []):
+        check_span(entry)
+        if last is not None and last["below"] != entry["from"]:
+            raise Bad("plans leave out or repeat releases between %s and %s" % (last["below"], entry["from"]))
+        if set(entry) != {"from", "below", "text", "source"} or not entry["text"].strip():
+            raise Bad("plans need from, below, text and source")
+        check_source(entry["source"])
+        last = entry
+
+
 def check_rule(rule, data, keys):
     unknown = set(rule) - RULE_MEMBERS
     if unknown:
@@ -321,6 +334,7 @@ def check_file(path, flat):
                 check_condition(entry["when"], keys)
         check_texts(data, keys)
         check_order(data)
+        check_plans(data)
         for rule in in_order(data, version(releases[-1] if releases else "999999")):
             if holds(rule["when"], data["base"]):
                 raise Bad("%s of the newest release hits the base problem" % rule["id"])
