@@ -9,7 +9,7 @@ const std::vector<CommandHelp>& command_helps() {
        .group = "ask",
        .brief = "ask cuDNN about configs, calls and models (the default)",
        .essential = {"config", "torch", "framework", "heads", "seqlen", "head-dim", "dtype", "pass", "causal",
-                     "sliding-window", "target", "cudnn", "plans", "format", "verbose"},
+                     "sliding-window", "target", "cudnn", "format", "verbose"},
        .examples = {"llama3-8b.json -t h100,l40s", "--heads 32 --seqlen 4k --head-dim 128 --dtype bf16 --causal",
                     "--model config.json -t h100"}},
       {.name = "matrix",

@@ -327,7 +327,7 @@ TEST_CASE("Words and sizes are read as they are usually written", "[config][opti
   CHECK(parse_override("seqlen", "4kb").value == "4kb");
   CHECK(parse_override("seqlen", "1.3").value == 1.3);
   CHECK(parse_override("name", "4k").value == "4k");
-  CHECK(names(parse(config(R"("name": "n", "seqlen": "1k:4k:x2")"))) ==
+  CHECK(names(parse(R"({"name": "n", "heads": 12, "seqlen": "1k:4k:x2", "head_dim": 64})")) ==
         Names{"n[seqlen=1024]", "n[seqlen=2048]", "n[seqlen=4096]"});
   CHECK(refusal(config(R"("mask": "casual")")).ends_with("(did you mean \"causal\"?)"));
 }
