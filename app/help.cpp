@@ -117,7 +117,7 @@ std::string short_help(const CLI::App& command, const std::string& name) {
   }
   text += examples_of(help);
   return text + fmt::format("\nattnprobe {} --help shows every option{}.\n", name,
-                            has_fields(command) ? "; attnprobe help fields the config's fields" : "");
+                            has_fields(command) ? ", help fields the config's" : "");
 }
 
 std::string full_help(const CLI::App& command, const std::string& name, size_t width) {
@@ -162,9 +162,8 @@ std::string program_help(const CLI::App& app, size_t width) {
     last = help.group;
   }
   return text +
-         "\nattnprobe COMMAND -h is one screen, --help everything; attnprobe help fields\n"
-         "the config's fields. Exit codes: 0 as expected, 1 not, 2 bad input, 3 the\n"
-         "environment, 4 a crash or timeout, 5 a wrong result, 130 interrupted.\n";
+         "\nCOMMAND -h is one screen, --help everything. Exit codes: 0 as expected, 1 not,\n"
+         "2 bad input, 3 environment, 4 crash or timeout, 5 wrong result, 130 stopped.\n";
 }
 
 // The command that the words name, and how it is called.
