@@ -62,7 +62,7 @@ const std::vector<CommandHelp>& command_helps() {
        .group = "run",
        .brief = "what a program's shapes cost in plans and kernels",
        .essential = {"config", "heads", "heads-kv", "seqlen-q", "seqlen", "head-dim", "dtype", "causal", "lengths",
-                     "all", "framework", "target", "cudnn", "format", "output"},
+                     "framework", "target", "cudnn", "format", "output"},
        .examples = {"--heads 32 --seqlen 1 --head-dim 128 --lengths 101:300 -t h100",
                     "--model config.json --lengths 1k:4k:64 -t b200", "model.json --lengths lengths.txt -f json"}},
       {.name = "doctor",
