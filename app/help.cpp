@@ -135,7 +135,7 @@ std::string full_help(const CLI::App& command, const std::string& name, size_t w
   }
   if (has_fields(command)) text += "\nEach field of a config is an option: attnprobe help fields\n";
   text += examples_of(help_of(command.get_name()));
-  if (!command.get_footer().empty()) text += "\n" + command.get_footer() + "\n";
+  if (!command.get_footer().empty()) text += "\n" + report::wrapped(command.get_footer(), 0, width);
   return text;
 }
 

@@ -109,6 +109,8 @@ const std::vector<CommandHelp>& command_helps() {
       {.name = "selftest", .below = "dev", .examples = {"-o selftest.json", "-t device:0", ""}},
       {.name = "reduce",
        .below = "dev",
+       .essential = {"config", "heads", "seqlen", "head-dim", "dtype", "pass", "mask", "target", "cudnn", "format",
+                     "output"},
        .examples = {"failing.json -t h100", "failing.json -f json", "failing.json -o small.json"}},
       {.name = "cache", .below = "dev", .examples = {"stats", "clear", "stats -f json"}},
   };
