@@ -13,6 +13,7 @@
 #include "base/input.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
+#include "campaign/chosen_libraries.hpp"
 #include "campaign/concerning_bugs.hpp"
 #include "campaign/named_targets.hpp"
 #include "commands.hpp"

@@ -175,7 +175,10 @@ std::pair<const CLI::App*, std::string> command_of(const CLI::App& app, std::vec
     const auto found = command->get_subcommands([&](const CLI::App* one) { return one->get_name() == word; });
     if (found.empty()) break;
     command = found.front();
-    name = name.empty() ? full_name(word) : name + " " + word;
+    if (name.empty())
+      name = full_name(word);
+    else
+      name.append(" ").append(word);
   }
   return {command, name};
 }

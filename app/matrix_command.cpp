@@ -175,6 +175,7 @@ struct Gathered {
 
 std::vector<bool> expectations_of(const std::vector<answer::Question>& questions) {
   std::vector<bool> given;
+  given.reserve(questions.size());
   for (const auto& question : questions) given.push_back(question.config.spec.expect.is_given);
   return given;
 }

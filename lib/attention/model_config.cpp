@@ -342,8 +342,7 @@ std::string model_name(const Json& document, const std::string& file) {
   std::string name = path.stem().string();
   if (const std::string rest = "_config"; name.ends_with(rest)) name.resize(name.size() - rest.size());
   if (name != "config" && !name.empty() && path.extension() == ".json") return name;
-  if (const std::string folder = path.parent_path().filename().string(); !folder.empty() && folder != ".")
-    return folder;
+  if (std::string folder = path.parent_path().filename().string(); !folder.empty() && folder != ".") return folder;
   const Part model(document);
   for (const std::string& text : {model.text("_name_or_path"), model.text("model_type"), kind_of(model)})
     if (!text.empty()) return std::filesystem::path(text).filename().string();
@@ -362,7 +361,7 @@ Json model_configs(const Model& model, const std::string& name) {
     const std::string full = one.part.empty() ? name : name + "-" + one.part;
     const auto add = [&](const std::string& what, const Json& fields, int64_t q, int64_t kv,
                          const Json& mask) -> Json& {
-      Json config = {{"name", full + "-" + what}};
+      Json config = {{"name", fmt::format("{}-{}", full, what)}};
       config.update(one.fields);
       config.update(fields);
       config["seqlen_q"] = q;

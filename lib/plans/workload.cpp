@@ -202,7 +202,7 @@ std::vector<Bucketing> bucketings(const std::vector<Shape>& shapes) {
   // The search is quadratic in the lengths.
   constexpr size_t most_searched = 2000;
   if (shapes.size() <= most_searched)
-    for (const size_t most : {2, 4, 8})
+    for (const size_t most : {size_t{2}, size_t{4}, size_t{8}})
       if (most < shapes.size()) add(fmt::format("{} lengths", most), cheapest(shapes, most));
   return all;
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.hpp"
 #include "base/text.hpp"
+#include "campaign/suggest/changes.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::campaign {
@@ -19,7 +20,8 @@ std::vector<std::string> other_gpus(const Answer& refused, PlanOptions options, 
                   .options = std::move(options),
                   .further = Further::nothing};
   std::vector<std::string> ids;
-  for (const auto& other : ask(plan, session).front().results)
+  const auto answers = ask(plan, session);
+  for (const auto& other : answers.front().results)
     if (other.usable == Usable::yes && other.target.id != refused.target.id) ids.push_back(other.target.id);
   return ids;
 }
