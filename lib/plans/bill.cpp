@@ -39,7 +39,7 @@ class Biller {
 
   Bill run(bool all) {
     check();
-    std::map<std::pair<std::string, int64_t>, std::vector<size_t>> classes;
+    Classes classes;
     for (size_t i = 0; i < places_.size(); ++i)
       if (places_[i].engine) classes[{*places_[i].engine, divisor_of(*places_[i].shape)}].push_back(i);
     if (all || places_.size() <= most_compiled_each)
@@ -53,6 +53,9 @@ class Biller {
   CudnnVersion cudnn() const { return cudnn_; }
 
  private:
+  // Places in order of length, by engine config and divisor of the length.
+  using Classes = std::map<std::pair<std::string, int64_t>, std::vector<size_t>>;
+
   static int64_t divisor_of(const Shape& shape) {
     constexpr int64_t most = 128;
     return std::gcd(shape.length.tokens, most);
@@ -112,6 +115,7 @@ class Biller {
     const auto built = std::find_if(configs.begin(), configs.end(), probe::is_built);
     if (built == configs.end()) {
       place.engine.reset();
+      place.kernel.reset();
       place.reason = "no plan compiles";
       return;
     }
@@ -129,8 +133,6 @@ class Biller {
     is_simulated_ = is_simulated_ && !built->plan->loaded;
     workspace_bytes_ = std::max(workspace_bytes_, built->workspace_bytes.value_or(0));
   }
-
-  using Classes = std::map<std::pair<std::string, int64_t>, std::vector<size_t>>;
 
   void search(const Classes& classes) {
     std::vector<size_t> wanted;
@@ -170,8 +172,6 @@ class Biller {
     drawn.erase(std::unique(drawn.begin(), drawn.end()), drawn.end());
     std::map<size_t, std::optional<std::string>> foretold;
     for (const size_t i : drawn) foretold[i] = places_[i].kernel;
-    for (const size_t i : plannable())
-      if (!places_[i].is_compiled) places_[i].kernel.reset();
     compile(drawn);
     bool agree = true;
     for (const auto& [i, kernel] : foretold) {

@@ -4,15 +4,12 @@
 
 #include <algorithm>
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::plans {
 namespace {
-
-std::string counted(size_t count, const char* noun) {
-  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
-}
 
 // What building costs where there is a GPU: 0.55 to 0.77 s for a kernel that the process has not compiled, 0.034 to 0.058 s for each
 // further plan with it (PyTorch 2.11, cuDNN 9.19.0, H200: docs/results/plans.md).
@@ -100,9 +97,9 @@ Json bill_json(const Bill& bill) {
 std::string bill_text(const WorkloadBill& found) {
   const Bill& bill = found.exact;
   std::string text = found.config.empty() ? "" : found.config + ": ";
-  text += fmt::format("{} on {}, cuDNN {}{}: {}, {}\n", counted(bill.shapes, "shape"), gpu::id_or_name(found.target),
-                      found.cudnn.text(), bill.is_simulated ? " (simulated)" : "", counted(bill.plans, "plan"),
-                      counted(bill.kernels.size(), "kernel"));
+  text += fmt::format("{} on {}, cuDNN {}{}: {}, {}\n", counted(static_cast<int64_t>(bill.shapes), "shape"),
+                      gpu::id_or_name(found.target), found.cudnn.text(), bill.is_simulated ? " (simulated)" : "",
+                      counted(static_cast<int64_t>(bill.plans), "plan"), counted(std::ssize(bill.kernels), "kernel"));
   if (bill.plans > 0) {
     text += fmt::format("  kernels   {}\n", how_known(bill));
     text += fmt::format(
@@ -114,7 +111,7 @@ std::string bill_text(const WorkloadBill& found) {
     text += kernels_text(bill);
   }
   if (!bill.refused.empty())
-    text += fmt::format("\n{} without a plan, the first {}: {}\n", counted(bill.refused.size(), "shape"),
+    text += fmt::format("\n{} without a plan, the first {}: {}\n", counted(std::ssize(bill.refused), "shape"),
                         bill.refused.front().shape, bill.refused.front().reason);
   text += buckets_text(found);
   if (!bill.is_whole) text += "Stopped: not every shape was asked.\n";

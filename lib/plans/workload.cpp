@@ -3,14 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <fstream>
 #include <iostream>
 #include <limits>
 #include <map>
 #include <set>
 
+#include "attention/range.hpp"
 #include "base/error.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 
 namespace attnprobe::plans {
@@ -25,25 +26,32 @@ constexpr size_t most_lengths = 100'000;
                           cut(std::string(word)), most_tokens));
 }
 
-int64_t number(std::string_view word, const std::string& where, std::string_view whole) {
-  int64_t value = 0;
-  const auto [end, status] = std::from_chars(word.data(), word.data() + word.size(), value);
-  if (status != std::errc() || end != word.data() + word.size() || value < 1 || value > most_tokens) fail(where, whole);
-  return value;
+int64_t number(const std::string& word, const std::string& where) {
+  const auto value = parse_size(word);
+  if (!value || *value < 1 || *value > most_tokens) fail(where, word);
+  return *value;
 }
 
-void add_range(std::map<int64_t, int64_t>& counts, std::string_view word, int64_t count, const std::string& where) {
-  const auto parts = split(word, ':');
-  if (parts.size() > 3) fail(where, word);
-  const int64_t first = number(parts[0], where, word);
-  const int64_t last = parts.size() > 1 ? number(parts[1], where, word) : first;
-  const int64_t step = parts.size() > 2 ? number(parts[2], where, word) : 1;
-  if (last < first) fail(where, word);
-  for (int64_t tokens = first; tokens <= last; tokens += step) {
-    counts[tokens] += count;
-    if (counts.size() > most_lengths)
-      throw Error(ErrorKind::usage, fmt::format("{}: more than {} lengths", where, most_lengths));
+attention::Range range_in(const std::string& word, const std::string& where) try {
+  return attention::read_range({Json(word), JsonSource{where, " at ", false}});
+} catch (const Error&) {
+  fail(where, word);
+}
+
+void check_count(size_t count, const std::string& where) {
+  if (count > most_lengths) throw Error(ErrorKind::usage, fmt::format("{}: more than {} lengths", where, most_lengths));
+}
+
+void add_word(std::map<int64_t, int64_t>& counts, const std::string& word, int64_t count, const std::string& where) {
+  if (!attention::looks_like_range(word)) {
+    counts[number(word, where)] += count;
+  } else {
+    const attention::Range range = range_in(word, where);
+    if (range.first < 1 || range.last > most_tokens) fail(where, word);
+    check_count(attention::count_of(range), where);
+    for (const int64_t tokens : attention::values_of(range)) counts[tokens] += count;
   }
+  check_count(counts.size(), where);
 }
 
 void add_lines(std::map<int64_t, int64_t>& counts, std::istream& in, const std::string& file) {
@@ -55,13 +63,15 @@ void add_lines(std::map<int64_t, int64_t>& counts, std::istream& in, const std::
       if (const auto bare = trim(word); !bare.empty()) words.emplace_back(bare);
     if (words.empty()) continue;
     if (words.size() > 2) fail(where, line);
-    const int64_t count = words.size() == 2 ? number(words[1], where, words[1]) : 1;
-    for (const auto& word : split(words[0], ',')) add_range(counts, word, count, where);
+    const int64_t count = words.size() == 2 ? number(words[1], where) : 1;
+    for (const auto& word : split(words[0], ',')) add_word(counts, word, count, where);
   }
 }
 
 bool is_of_lengths(const std::string& words) {
-  return !words.empty() && words.find_first_not_of("0123456789:,") == std::string::npos;
+  const auto all = split(words, ',');
+  return std::all_of(all.begin(), all.end(),
+                     [](const auto& word) { return attention::looks_like_range(word) || parse_size(word); });
 }
 
 // In units of the heads' and dimensions' work.
@@ -140,7 +150,7 @@ std::set<int64_t> cheapest(const std::vector<Shape>& shapes, size_t most) {
 std::vector<Length> read_lengths(const std::string& words) {
   std::map<int64_t, int64_t> counts;
   if (is_of_lengths(words)) {
-    for (const auto& word : split(words, ',')) add_range(counts, word, 1, "--lengths");
+    for (const auto& word : split(words, ',')) add_word(counts, word, 1, "--lengths");
   } else if (words == "-") {
     add_lines(counts, std::cin, "-");
   } else {

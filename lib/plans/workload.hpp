@@ -17,7 +17,7 @@ struct Length {
   bool operator==(const Length&) const = default;
 };
 
-/// Of "512", "101:220" (every length), "64:8192:64" (with a step), a comma list of these; or of a file with such a word a
+/// Of "512", "4k", ranges as in a config ("101:220", "64:8192:64", "1k:64k:x2"), a comma list of these; or of a file with such a word a
 /// line, each with a count behind it where it has one, and "#" before remarks; "-" is standard input. Ascending, each once.
 /// Throws Error(usage) that names option, file, line and what is allowed. At most 100,000 lengths.
 std::vector<Length> read_lengths(const std::string& words);

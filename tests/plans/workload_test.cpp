@@ -16,6 +16,7 @@ attention::AttentionSpec spec_of(const std::string& json) {
 TEST_CASE("lengths are words, ranges with steps, and lines of a file with counts", "[plans_bill]") {
   using plans::Length;
   CHECK(plans::read_lengths("512") == std::vector<Length>{{512, 1}});
+  CHECK(plans::read_lengths("1k:4k:x2") == std::vector<Length>{{1024, 1}, {2048, 1}, {4096, 1}});
   CHECK(plans::read_lengths("3:5,4,100:300:100") ==
         std::vector<Length>{{3, 1}, {4, 2}, {5, 1}, {100, 1}, {200, 1}, {300, 1}});
   const TemporaryFolder folder;
