@@ -153,7 +153,7 @@ void say(std::string_view text) noexcept try {
   if (poll(&ready, 1, longest_wait_ms) <= 0 || (ready.revents & POLLOUT) == 0) return;
   write_all(STDERR_FILENO, text, "standard error");
 } catch (...) {
-  return;  // there is no reader left
+  return;  // the reader is gone
 }
 
 std::string cut_to_columns(std::string_view text, size_t columns) {

@@ -51,8 +51,8 @@ bool a_mode_broke(const probe::WalkFindings& findings) {
   return false;
 }
 
-// The first engine config that passes cuDNN's check and was lost or failed when it ran. One that needs more memory than
-// the GPU has counts only if there is no other.
+// The first engine config that passes cuDNN's check and was lost or failed when it ran. If it only needs more memory
+// than the GPU has, a later one comes first.
 const probe::EngineConfigFindings* decisive_config(const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* too_large = nullptr;
   for (const auto& config : findings.engine_configs) {

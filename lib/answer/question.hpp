@@ -1,4 +1,4 @@
-// A question to cuDNN: a config, whose graph depends on cuDNN and GPU, or a graph from another program.
+// A question for cuDNN: a config or another program's graph. The graph of a config depends on cuDNN and the GPU.
 #pragma once
 
 #include <optional>

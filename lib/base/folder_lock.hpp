@@ -22,7 +22,7 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  /// Why there is no lock (the file system has none); else "".
+  /// The reason if the file system supports no locks; else "".
   const std::string& problem() const { return problem_; }
 
  private:

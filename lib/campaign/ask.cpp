@@ -39,7 +39,7 @@ void check_can_run(const std::vector<QuestionGroup>& groups, const PlanOptions& 
                           name_of(plans)));
 }
 
-// What somebody asks for, as it will be asked.
+// Checks the groups and completes their questions before anything is asked.
 void prepare(std::vector<QuestionGroup>& groups, const PlanOptions& options) {
   check_can_run(groups, options);
   for (auto& group : groups) {
@@ -109,7 +109,7 @@ Answers ask_group(const QuestionGroup& group, const Plan& plan, const PlanOption
   Answers answers;
   std::vector<char> is_finished(plan.keeps ? places.size() : 0);
   answers.results.resize(is_finished.size());
-  PlanOptions alone = options;  // one more worker beside each asks what helps
+  PlanOptions alone = options;  // for ways out: each answer's are asked by one more worker
   alone.jobs = 1;
   std::mutex mutex;
   const auto libraries = ask_cells(group, places, options, session, [&](size_t at, Answer&& answer) {
