@@ -93,6 +93,17 @@ std::optional<Refusal> warning_of(const Asked& asked) {
   return refusal;
 }
 
+// The cost of a new shape.
+std::optional<Refusal> plans_of(const Asked& asked) {
+  if (asked.plans.text.empty()) return std::nullopt;
+  Refusal refusal = reading("plans", Layer::framework, asked.result.frameworks.front().title,
+                            "cuDNN builds a plan for each new shape, which takes time; nothing was refused");
+  refusal.means = fmt::format("{}: {}", asked.result.frameworks.front().title, asked.plans.text);
+  refusal.next = "round the lengths up to a few sizes, with a padding mask, so that plans are used again";
+  refusal.source = asked.plans.source.text;
+  return refusal;
+}
+
 Refusal possible_bug(const BugInText& bug) {
   Refusal refusal =
       reading(bug.id, Layer::execution, "cuDNN",
@@ -160,7 +171,7 @@ Refusal contradicted(const Asked& asked, const Refusal& message) {
 // Whether no answer keeps the call of a message from that layer.
 bool contradicts(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
-  if (!asked.is_whole || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine) return false;
+  if (!asked.untold.empty() || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine) return false;
   const bool is_free = result.usable == answer::Usable::yes ||
                        (result.usable == answer::Usable::but && result.requirements.empty() &&
                         std::all_of(result.but.begin(), result.but.end(), [](const answer::Obstacle& one) {
@@ -269,6 +280,8 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
                              facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;
     if (fails_later) {
       if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
+    } else if (facts.trouble == Trouble::compile_time) {
+      found = plans_of(asked);
     } else if (asked.is_established) {
       found = refusal_of(asked);
       if (!found && facts.asks) found = warning_of(asked);
@@ -277,7 +290,10 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         (facts.asks || facts.trouble == Trouble::slow))
       found = accepted(asked, facts);
     if (!found) {
-      if (message == nullptr && !asked.depends_on.empty()) answer.missing = asked.depends_on;
+      if (message == nullptr && !is_established(answer))
+        answer.missing = !asked.depends_on.empty() ? asked.depends_on
+                         : asked.untold.empty()    ? "a cuDNN log of the failing call"
+                                                   : fmt::format("{}", fmt::join(asked.untold, ", "));
       return;
     }
     found->first_line = line;

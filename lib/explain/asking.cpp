@@ -21,7 +21,6 @@ namespace attnprobe::explain {
 namespace {
 
 constexpr const char* usual_gpu = "h100";
-constexpr const char* without_causal = "without the causal mask";
 
 campaign::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates) {
   campaign::PlanOptions options;
@@ -44,6 +43,10 @@ const std::vector<Usual>& usual_fields() {
                                            {"dtype", "the data type", "bf16", "f16"},
                                            {"pass", "forward or backward", "fprop", "bprop"}};
   return usual;
+}
+
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
 using Fields = std::vector<std::pair<std::string, Json>>;
@@ -111,16 +114,33 @@ std::string version_of(const TextFacts& facts) {
   return "";
 }
 
-// The obstacle, in the form that does not depend on sizes.
-std::string obstacle_of(const answer::Answer& result) {
+// What refuses it, by ids that do not depend on sizes; empty for an accepted one.
+std::vector<std::string> refusals_of(const answer::Answer& result) {
+  std::vector<std::string> ids;
   for (const auto& gate : result.frameworks)
-    if (!gate.refusals.empty()) return "framework " + gate.refusals.front().id;
-  for (const auto& requirement : result.requirements) return "requirement " + requirement.id;
-  if (result.frontend && result.frontend->refuses) return "frontend " + result.frontend->id;
-  if (result.usable == answer::Usable::no && result.root_cause)
-    return fmt::format("cudnn {} {}", name_of(result.root_cause->category), answer::short_reason(result));
-  for (const auto& bug : result.warnings) return "bug " + bug.id;
-  return "";
+    for (const auto& refusal : gate.refusals) ids.push_back(refusal.id);
+  for (const auto& requirement : result.requirements) ids.push_back(requirement.id);
+  if (result.frontend && result.frontend->refuses) ids.push_back(result.frontend->id);
+  if (ids.empty() && result.usable == answer::Usable::no && result.root_cause)
+    ids.push_back(fmt::format("{} {}", name_of(result.root_cause->category), answer::short_reason(result)));
+  return ids;
+}
+
+// Leaves the gate's refusals that hold for every variant.
+void keep_common(answer::Answer& result, const std::vector<std::string>& common) {
+  for (auto& gate : result.frameworks) {
+    const auto is_other = [&](const rules::GateRefusal& one) {
+      return std::find(common.begin(), common.end(), one.id) == common.end();
+    };
+    const bool changes = !gate.refusals.empty() && is_other(gate.refusals.front());
+    std::erase_if(gate.refusals, is_other);
+    if (changes && !gate.refusals.empty())
+      gate.text = fmt::format("{} refuses {}", gate.title, gate.refusals.front().what);
+  }
+}
+
+std::string bug_of(const answer::Answer& result) {
+  return result.warnings.empty() ? "" : result.warnings.front().id;
 }
 
 bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
@@ -193,12 +213,16 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
       set_field(fields, usual.field, usual.value);
       untold.push_back(&usual);
       if (std::string_view(usual.field) != "pass")
-        assumed.push_back(fmt::format("{} {}", usual.words,
-                                      usual.value.is_string() ? usual.value.get<std::string>() : usual.value.dump()));
+        assumed.push_back(fmt::format("{} {}", usual.words, text_of(usual.value)));
     }
   const ChosenGpu gpu = gpu_of(facts);
-  const bool is_whole = assumed.empty() && gpu.is_named;
-  if (!gpu.is_named) assumed.emplace_back("an H100");
+  std::vector<std::string> missing;
+  for (const Usual* usual : untold)
+    if (std::string_view(usual->field) != "pass") missing.emplace_back(usual->words);
+  if (!gpu.is_named) {
+    assumed.emplace_back("an H100");
+    missing.emplace_back("the GPU");
+  }
   if (!facts.frontends.empty() && told.framework.empty()) set_field(fields, "frontend", facts.frontends.front());
   auto question = question_of(completed(fields), told);
   if (!question) {
@@ -207,22 +231,25 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   }
   if (!question) return std::nullopt;
   std::vector<answer::Question> questions = {*question};
-  std::vector<std::string> differs_in = {""};
-  const auto add_variant = [&](const std::string& field, const Json& value, const std::string& words) {
+  std::vector<Variant> variants;
+  const auto add_variant = [&](const std::string& field, const Json& value, const Variant& variant) {
     Fields others = fields;
     set_field(others, field, value);
     const auto other = question_of(completed(others), told);
     if (!other) return;
     questions.push_back(*other);
-    differs_in.push_back(words);
+    variants.push_back(variant);
   };
-  for (const Usual* usual : untold) add_variant(usual->field, usual->other, usual->words);
+  for (const Usual* usual : untold) add_variant(usual->field, usual->other, {Variant::Of::missing, usual->words});
+  for (const ToldField& one : told.others)
+    add_variant(one.field, one.value,
+                {Variant::Of::told, fmt::format("{} {} (line {})", one.field, text_of(one.value), one.line)});
   // A question about a window is mostly about its mask.
   const Json* mask = field_of(fields, "mask");
   if (mask != nullptr && facts.asks && mask->contains("causal") && mask->contains("window_left")) {
     Json other_mask = *mask;
     other_mask.erase("causal");
-    add_variant("mask", other_mask, without_causal);
+    add_variant("mask", other_mask, {Variant::Of::mask, "without the causal mask"});
   }
   const auto gates = gates_of(told);
   auto results = put(questions, {gpu.target}, facts, gates, with);
@@ -230,40 +257,51 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   if (!gpu.is_named)
     for (auto& other : put({*question}, other_gpus(), facts, gates, with)) {
       results.push_back(std::move(other));
-      differs_in.emplace_back("the GPU");
+      variants.push_back({Variant::Of::missing, "the GPU"});
     }
-  Asked asked = weighed(std::move(results), differs_in, facts.trouble);
-  asked.assumed = std::move(assumed);
+  Asked asked = weighed(std::move(results), variants, facts.trouble);
+  asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
-  asked.is_whole = is_whole;
+  asked.untold = std::move(missing);
   complete(asked, facts, gates, with);
   return asked;
 } catch (const Error&) {
   return std::nullopt;
 }
 
-Asked weighed(std::vector<answer::Answer> results, const std::vector<std::string>& differs_in, Trouble trouble) {
+Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& variants, Trouble trouble) {
   Asked asked;
-  asked.result = std::move(results.front());
-  const std::string obstacle = obstacle_of(asked.result);
+  size_t chosen = 0;
+  for (size_t i = 1; i < results.size() && refusals_of(results[chosen]).empty(); ++i)
+    if (variants[i - 1].of == Variant::Of::told && !refusals_of(results[i]).empty()) chosen = i;
+  if (chosen > 0) asked.assumed.push_back(fmt::format("it is about {}", variants[chosen - 1].words));
+  std::vector<std::string> common = refusals_of(results[chosen]);
+  const std::string bug = bug_of(results[chosen]);
+  const bool is_refused = !common.empty();
+  bool is_bug_of_all = !bug.empty();
   for (size_t i = 0; i < results.size(); ++i) {
-    const answer::Answer& result = i == 0 ? asked.result : results[i];
-    const std::string other = obstacle_of(result);
-    if (differs_in[i] == without_causal) {
-      if (!other.empty())
-        asked.beside.push_back(fmt::format("{}: {}", without_causal,
-                                           result.frameworks.empty() || result.frameworks.front().refusals.empty()
-                                               ? answer::short_reason(result)
-                                               : result.frameworks.front().text));
-      continue;
-    }
-    if (other != obstacle && asked.depends_on.empty()) asked.depends_on = differs_in[i];
-    for (const auto& bug : result.warnings)
-      if (shows_so(bug, trouble) &&
-          std::none_of(asked.bugs.begin(), asked.bugs.end(), [&](const auto& one) { return one.id == bug.id; }))
-        asked.bugs.push_back(bug);
+    const answer::Answer& result = results[i];
+    for (const auto& one : result.warnings)
+      if (shows_so(one, trouble) &&
+          std::none_of(asked.bugs.begin(), asked.bugs.end(), [&](const auto& other) { return other.id == one.id; }))
+        asked.bugs.push_back(one);
+    if (i == 0) continue;
+    const Variant& variant = variants[i - 1];
+    const std::vector<std::string> other = refusals_of(result);
+    if (variant.of == Variant::Of::mask && !other.empty())
+      asked.beside.push_back(fmt::format("{}: {}", variant.words,
+                                         result.frameworks.empty() || result.frameworks.front().refusals.empty()
+                                             ? answer::short_reason(result)
+                                             : result.frameworks.front().text));
+    if (variant.of != Variant::Of::missing) continue;
+    is_bug_of_all = is_bug_of_all && bug_of(result) == bug;
+    std::erase_if(common, [&](const auto& id) { return std::find(other.begin(), other.end(), id) == other.end(); });
+    if ((is_refused && common.empty()) || (!is_refused && !other.empty()))
+      if (asked.depends_on.empty()) asked.depends_on = variant.words;
   }
-  asked.is_established = !obstacle.empty() && asked.depends_on.empty();
+  asked.result = std::move(results[chosen]);
+  asked.is_established = asked.depends_on.empty() && (is_refused || is_bug_of_all);
+  if (asked.is_established && is_refused) keep_common(asked.result, common);
   asked.command = asked.result.reproduce;
   return asked;
 }
@@ -274,6 +312,7 @@ void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::Cho
       brought && facts.versions.empty() && !is_of_version(answering, *brought))
     asked.assumed.push_back(
         fmt::format("cuDNN {}, where {} brings {}", answering, rules::title_of(gates.front()), *brought));
+  if (const rules::GatePlans* plans = gates.empty() ? nullptr : rules::plans_of(gates.front())) asked.plans = *plans;
   if (asked.is_established && !asked.result.by_rule && asked.result.usable != answer::Usable::yes)
     campaign::advise(asked.result, options_for(gates), {.program = with.program},
                      {.most = 1, .most_asked = 40, .two_at_a_time = false, .compile = false});

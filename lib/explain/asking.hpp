@@ -38,7 +38,8 @@ struct Asked {
   /// Whether the obstacle is the same for all tried assumptions.
   bool is_established = false;
   std::string depends_on;             ///< the missing fact that decides the answer: "the head dimension"; ""
-  bool is_whole = false;              ///< the text gives shape, type and GPU
+  std::vector<std::string> untold;    ///< facts of shape, type and GPU that the text does not give
+  rules::GatePlans plans;             ///< what a new shape costs in the framework; empty if unknown
   std::vector<rules::KnownBug> bugs;  ///< bugs that fit all facts and the symptom
   std::vector<std::string> beside;    ///< refusals of similar questions: "without the causal mask: …"
   std::string by_rules_of;            ///< assumptions about the framework's release; ""
@@ -51,9 +52,15 @@ std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFa
 /// None if the page asks nothing that a config can express.
 std::optional<Asked> ask(const ToldQuestion& question, const TextFacts& facts, const AskWith& with);
 
-/// The first question's answer, compared with the others, which have other values for missing facts. `differs_in`: the
-/// difference of each, in words; "" for the first.
-Asked weighed(std::vector<answer::Answer> results, const std::vector<std::string>& differs_in, Trouble trouble);
+/// How a question differs from the first.
+struct Variant {
+  enum class Of { missing, mask, told } of = Of::missing;
+  std::string words;  ///< the missing fact, the mask, or the text's other value: "head_dim_qk 72"
+};
+
+/// The first question's answer, compared with its variants, which have other values for missing facts. If the text has
+/// several values, one that is refused is the one that it is about.
+Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& variants, Trouble trouble);
 
 /// Adds assumptions about the cuDNN, and workarounds for a refusal.
 void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::ChosenGate>& gates, const AskWith& with);

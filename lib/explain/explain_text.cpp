@@ -64,6 +64,7 @@ bool is_file(const replay::Replay& replay) {
 // The calls in a file are read again from it; for typed or piped text, the command has the first call as JSON.
 std::string call_command(const Explained& explained) {
   const TextCall& call = explained.calls.front();
+  if (call.framework == "te" && !is_file(explained.replay)) return explained.answer.command;
   return fmt::format("attnprobe --{} {} --target {}", call.framework,
                      shell_word(is_file(explained.replay) ? explained.replay.file : json_text(call.asked)),
                      call.target);
@@ -181,6 +182,7 @@ bool call_leads(const Explained& explained) {
   const auto& refusals = explained.answer.refusals;
   return !explained.calls.empty() &&
          (refusals.empty() || refusals.front().kind == MessageKind::general ||
+          refusals.front().kind == MessageKind::note ||
           (refusals.front().kind == MessageKind::reading && explained.answer.asked.empty()));
 }
 

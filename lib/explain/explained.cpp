@@ -57,6 +57,9 @@ Explained explain(const std::string& name, const std::string& called, const repl
     explained.replay.problem = e.what();
     broken = e;
   }
+  if (const std::string cells = text_of_notebook(source); !cells.empty())
+    return explain(
+        name, called, [&](const auto& take, std::string*) { take(cells); }, with);
   const TextFindings findings = finder.finish();
   explained.answer = answer_of(findings, shows_graphs(explained.replay));
   const std::vector<DocumentQuestion> documents =
@@ -105,7 +108,7 @@ std::string explain_id(const std::string& id) {
                          rule.change, rule.source.text);
   const auto of_message = [&](const Message& message) {
     std::string what = fmt::format("a message of {}. {}", message.who, message.means);
-    for (const auto& cause : message.causes) what += "\n  - " + cause;
+    for (const auto& cause : message.causes) what += "\n  - " + cause.text;
     return paragraph(id, what, message.next, message.source);
   };
   for (const Message& message : messages())

@@ -46,7 +46,7 @@ struct PlacedFacts {
 
 void add_gpus(PlacedFacts& place) {
   static const RE2 names(
-      "\\b((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
+      "\\b(?:\\d{1,4} ?x ?)?((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
       "GB10|DGX Spark|Jetson (?:AGX )?Thor)\\b",
       any_case());
   // Short names have other meanings too, so they count only after the maker's name or an article.
@@ -79,10 +79,14 @@ void add_gpus(PlacedFacts& place) {
       if (words[1] == name && !is_demanded(place.text, at)) found.emplace_back(at, target);
   });
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (const auto& [at, id] : found)
-    if (!is_contrast(place.text, at)) place.add(place.facts.gpus, id, at);
-  for (const auto& [at, id] : found)
-    if (is_contrast(place.text, at)) place.add(place.gpus, id, at);
+  // "After moving from an H100 to an RTX 5090".
+  static const RE2 left_behind("\\bfrom (?:an? |the |our |my )?$", any_case());
+  for (const auto& [at, id] : found) {
+    const bool is_other =
+        is_contrast(place.text, at) ||
+        has_words(place.text.substr(at - std::min<size_t>(at, 16), std::min<size_t>(at, 16)), left_behind);
+    place.add(is_other ? place.gpus : place.facts.gpus, id, at);
+  }
   for (const Worded<int>& one : series)
     each_match(one.words, place.text, [&](const std::string* name, size_t at) {
       if (gpu::find(name[1]) == nullptr && !is_demanded(place.text, at)) add_fact(place.facts.sms, one.key);
@@ -91,8 +95,11 @@ void add_gpus(PlacedFacts& place) {
       "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|RX ?[5-9]\\d00(?: ?XTX?)?|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
       "hip(?:Error\\w+|DNN)|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend)\\b",
       exact_case());
-  each_match(others, place.text,
-             [&](const std::string* words, size_t at) { place.add(place.facts.other_gpus, words[1], at); });
+  // PyTorch's collect_env has lines for AMD on every machine.
+  static const RE2 not_here("^[^\\n:]{0,40}: N/A", exact_case());
+  each_match(others, place.text, [&](const std::string* words, size_t at) {
+    if (!has_words(place.text.substr(at, 64), not_here)) place.add(place.facts.other_gpus, words[1], at);
+  });
   static const RE2 zluda("zluda", any_case());
   each_match(zluda, place.text, [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, "ZLUDA", at); });
 }
@@ -105,10 +112,11 @@ void add_sms(PlacedFacts& place) {
   // From messages about the present GPU, not about a rule's requirement.
   static const RE2 of_gpus(
       "(?:Attempting to run on a sm ?|with CUDA capability sm_|device_compute_capability\\W{1,4}|"
-      "compute[_ ]capability\\W{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
+      "compute[_ ]capability[^\\w<>]{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
       any_case());
-  each_match(of_gpus, place.text, [&](const std::string* words, size_t) {
-    add_fact(place.facts.sms, static_cast<int>(number_of(words[1]) * 10 + number_of(words[2])));
+  each_match(of_gpus, place.text, [&](const std::string* words, size_t at) {
+    if (!is_demanded(place.text, at))
+      add_fact(place.facts.sms, static_cast<int>(number_of(words[1]) * 10 + number_of(words[2])));
   });
   // "GPU: RTX 4080 SUPER, sm_89 (Ada)", "fails on sm_120".
   static const RE2 of_prose(
@@ -122,7 +130,8 @@ void add_sms(PlacedFacts& place) {
 void add_versions(PlacedFacts& place) {
   static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
   static const RE2 in_words(
-      "\\b(?:lib)?cudnn(?: version|_version)?(?: is| at|:)?[ :=v]{1,3}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
+      "\\b(?:lib)?cudnn(?: version|_version)?['\"]?(?: is| at|:)?[ :=v]{1,3}['\"]?(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      any_case());
   for (const RE2* versions : {&of_files, &in_words})
     each_match(*versions, place.text, [&](const std::string* words, size_t at) {
       if (is_demanded(place.text, at) ||
@@ -190,7 +199,7 @@ void add_subject(PlacedFacts& place) {
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
   static const NamedOperation operations[] = {
       {"a convolution",
-       "\\bconv(?:olution)?s?(?:[123]d)?\\b|cudnn_conv|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP"},
+       "\\bconv(?:olution)?s?(?:[123]d)?\\b|cudnn_conv|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP|cudnnConv"},
       {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|cudnn_generated_\\w*matmul"},
       {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
       {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
@@ -199,7 +208,7 @@ void add_subject(PlacedFacts& place) {
   for (const NamedOperation& operation : operations)
     if (has_words(place.text, operation.words)) add_fact(place.facts.other_operations, operation.name);
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
-  static const RE2 errors("\\b[A-Z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()");
+  static const RE2 errors("\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()|Fatal Python error");
   place.facts.has_frames = place.facts.has_frames || has_words(place.text, frames);
   place.facts.has_error = place.facts.has_error || has_words(place.text, errors);
   static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());

@@ -58,11 +58,16 @@ log::Reason reason_in(std::string_view line, size_t at) {
   return reason;
 }
 
-// A few words could come from any program, so the line must show that they are cuDNN's.
+// A few words could come from any program, so the line must have a status or names of cuDNN's source.
 bool is_cudnns_line(std::string_view line, const answer::KnownReason& reason) {
   constexpr size_t telling = 28;
+  static const RE2 own_names(
+      "dim per head for|SDPA_[FB]WD|SDPA requires descale_Q|getDimA\\(\\)|\\bh_q\\b.{1,20}h_[kv]\\b|xDim\\[|smem_size|"
+      "supported for this engine|_CFG knob|determinism_knob|get_fort_",
+      exact_case());
   return words_of_reason(reason).size() >= telling || line.find("CUDNN_STATUS_") != std::string_view::npos ||
-         line.find("Reason: ") != std::string_view::npos || line.find(" at: ") != std::string_view::npos;
+         line.find("Reason: ") != std::string_view::npos || line.find(" at: ") != std::string_view::npos ||
+         (has_words(line, own_names) && line.find("cudnn_frontend") == std::string_view::npos);
 }
 
 void count_place(Place& place, const Place& found) {

@@ -34,14 +34,6 @@ RE2::Options words_options() {
   throw Error(ErrorKind::internal, fmt::format("sentences: {} is not a regular expression for RE2", what));
 }
 
-// The searched text comes from plain_line(), so patterns are converted the same way.
-std::string plain_pattern(const std::string& match) {
-  std::string plain;
-  for (const char c : match)
-    if (c != '`' && (c != ' ' || plain.empty() || plain.back() != ' ')) plain += c;
-  return plain;
-}
-
 bool is_gapped(const std::string& match) {
   return match.find(".{") != std::string::npos || match.find("]{") != std::string::npos ||
          match.find(".*") != std::string::npos || match.find(".+") != std::string::npos;
@@ -181,7 +173,7 @@ std::string words_of_reason(const answer::KnownReason& reason) {
 MessagePatterns::MessagePatterns() {
   for (const Message& message : messages())
     for (size_t i = 0; i < message.match.size(); ++i)
-      add(plain_pattern(message.match[i]), {&message, i, nullptr, is_gapped(message.match[i])});
+      add(message.match[i], {&message, i, nullptr, is_gapped(message.match[i])});
   for (const answer::KnownReason& reason : answer::known_reasons())
     if (const std::string words = words_of_reason(reason); !words.empty())
       add(RE2::QuoteMeta(words), {nullptr, 0, &reason, false});

@@ -25,18 +25,46 @@ std::string releases(const std::string& since, const std::string& until) {
   return fmt::format("releases {} to {}", since.empty() ? "before" : since, until.empty() ? "the newest" : until);
 }
 
+// As plain_line() makes the searched text.
+std::string plain(std::string_view words) {
+  std::string plain;
+  for (const char c : words)
+    if (c != '`' && (c != ' ' || !plain.ends_with(' '))) plain += c;
+  return plain;
+}
+
 void read_forms(const JsonView& list, Message& message) {
   for (const JsonView& place : list.elements()) {
     JsonObject form(place);
     const auto text = form.find("text"), pattern = form.find("pattern");
     if (text.has_value() == pattern.has_value()) place.fail("allowed: one of \"text\" and \"pattern\"");
-    std::string words = text ? text->text() : pattern->text();
-    std::erase(words, '`');  // plain_line() removes them from texts too
+    const std::string words = plain(text ? text->text() : pattern->text());
     message.match.push_back(text ? RE2::QuoteMeta(words) : words);
     const auto since = form.find("since"), until = form.find("until"), seen = form.find("seen");
     message.versions.push_back(seen ? seen->text() : releases(since ? since->text() : "", until ? until->text() : ""));
     form.finish();
   }
+}
+
+std::vector<Cause> causes_of(const JsonView& list) {
+  std::vector<Cause> causes;
+  for (const JsonView& place : list.elements()) {
+    if (place.json().is_string()) {
+      causes.push_back({place.text()});
+      continue;
+    }
+    JsonObject entry(place);
+    Cause& cause = causes.emplace_back();
+    cause.text = entry.take("cause").text();
+    const auto version = [&](const char* key) {
+      const auto value = entry.find(key);
+      return value ? CudnnVersion::parse(value->text()).value() : CudnnVersion();
+    };
+    cause.from = version("cudnn_from");
+    cause.below = version("cudnn_below");
+    entry.finish();
+  }
+  return causes;
 }
 
 Message read_message(JsonObject& entry) {
@@ -45,7 +73,7 @@ Message read_message(JsonObject& entry) {
   message.layer = entry.take("layer").one_of<Layer>();
   message.who = entry.take("who").text();
   message.means = entry.take("means").text();
-  message.causes = entry.take("causes").texts();
+  message.causes = causes_of(entry.take("causes"));
   message.next = entry.take("next").text();
   message.source = entry.take("source").text();
   message.example = entry.take("example").text();
@@ -95,6 +123,7 @@ void read_file(const EmbeddedFile& file, Catalog& catalog) {
       program.modules = entry.take("modules").texts();
       if (const auto parts = entry.find("to_cudnn")) program.to_cudnn = parts->texts();
       program.instead = entry.take("instead").text();
+      if (const auto says = entry.find("says")) program.says = says->text();
       entry.finish();
       catalog.programs.push_back(std::move(program));
     }
@@ -111,9 +140,7 @@ std::string pattern_of(std::string_view message) {
         message.substr(open + 1, close - open - 1).find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") ==
             std::string_view::npos;
     const size_t end = is_key ? open : close == std::string_view::npos ? message.size() : close + 1;
-    std::string words(message.substr(at, end - at));
-    std::erase(words, '`');
-    pattern += RE2::QuoteMeta(words);
+    pattern += RE2::QuoteMeta(std::string(message.substr(at, end - at)));
     if (is_key) pattern += close + 1 == message.size() ? "([^ ,.]{1,60})" : "(.{1,60}?)";
     at = is_key ? close + 1 : end;
   }
@@ -136,7 +163,7 @@ Message message_of(const rules::FrameworkGate& gate, const rules::GateRule& rule
   Message message;
   message.id = fmt::format("{}:{}", gate.framework, rule.id);
   message.who = gate.title;
-  message.match = {pattern_of(trimmed(rule.message))};
+  message.match = {pattern_of(plain(trimmed(rule.message)))};
   message.means = fmt::format("{} refuses {}.", gate.title, rule.what);
   message.next = rule.change;
   message.versions = {releases_of(rule)};
@@ -155,6 +182,7 @@ Message message_of(const rules::FrameworkGate& gate, const std::vector<const rul
   message.means =
       fmt::format("{} says this for {} different reasons; the message does not tell which.", gate.title, rules.size());
   message.next = "ask about the call itself, with its shape, release and GPU";
+  message.says_why = false;
   message.versions = {""};
   return message;
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
+#include "base/version.hpp"
 #include "rules/framework_gates.hpp"
 
 namespace attnprobe::explain {
@@ -33,6 +34,12 @@ enum class MessageKind {
 };
 ATTNPROBE_ENUM(MessageKind, refusal, general, note, reading)
 
+/// A possible cause, and the cuDNN versions that can have it: `from` and later, before `below`.
+struct Cause {
+  std::string text;
+  CudnnVersion from = {}, below = {};  ///< unknown: unbounded
+};
+
 /// One meaning with all its forms.
 struct Message {
   std::string id;
@@ -41,7 +48,7 @@ struct Message {
   std::string headline;               ///< if that of the layer does not fit; else ""
   std::vector<std::string> match;     ///< RE2's syntax; case-insensitive, matches anywhere
   std::string means;                  ///< in plain words
-  std::vector<std::string> causes;    ///< most likely first
+  std::vector<Cause> causes;          ///< most likely first
   std::string next;                   ///< what to do
   std::vector<std::string> versions;  ///< for each `match`, in words: "releases 1.5.0 to 1.32.0"; "" if unknown
   std::string source;                 ///< the evidence
@@ -66,6 +73,7 @@ struct Program {
   std::vector<std::string>
       to_cudnn;         ///< parts of the paths below them that pass attention to cuDNN; empty: no part does
   std::string instead;  ///< a workaround; "" if there is no general one
+  std::string says;     ///< a name in its messages that no other program has, or ""
 };
 
 /// Each throws Error(internal) if the built-in data is broken.

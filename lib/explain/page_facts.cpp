@@ -13,24 +13,29 @@
 namespace attnprobe::explain {
 namespace {
 
-// The program of a module's path or dotted name; null if unknown.
-const Program* program_of(std::string_view path) {
+// The program of a module's path or dotted name; null if unknown. The package decides, where the path shows it:
+// "site-packages/vllm/v1/attention/backends/flash_attn.py" is vLLM's.
+const Program* program_of(std::string path) {
+  std::replace(path.begin(), path.end(), '\\', '/');
+  constexpr std::string_view packages = "-packages/";
+  const size_t root = path.rfind(packages);
+  if (root != std::string::npos) path.erase(0, root + packages.size());
+  const auto is_edge = [&](size_t at) {
+    return at >= path.size() || std::string_view("/.\"-").find(path[at]) != std::string_view::npos;
+  };
   const Program* found = nullptr;
-  size_t longest = 0;
+  size_t furthest = 0;
   for (const Program& program : programs())
-    for (const std::string& module : program.modules) {
-      size_t at = path.rfind(module);
-      for (; at != std::string_view::npos; at = at == 0 ? std::string_view::npos : path.rfind(module, at - 1)) {
-        const auto is_edge = [&](char c) { return c == '/' || c == '\\' || c == '.' || c == '"' || c == '-'; };
-        const bool begins = at == 0 || is_edge(path[at - 1]);
-        const bool ends = at + module.size() == path.size() || is_edge(path[at + module.size()]);
-        if (begins && ends) break;
+    for (const std::string& module : program.modules)
+      for (size_t at = path.find(module); at != std::string::npos; at = path.find(module, at + 1)) {
+        if (root != std::string::npos && at != 0) break;
+        const size_t end = at + module.size();
+        const bool is_file = std::string_view(path).substr(end).starts_with(".py");
+        if ((at == 0 || is_edge(at - 1)) && is_edge(end) && !is_file && end > furthest) {
+          found = &program;
+          furthest = end;
+        }
       }
-      if (at != std::string_view::npos && at + module.size() > longest) {
-        found = &program;
-        longest = at + module.size();
-      }
-    }
   return found;
 }
 
@@ -44,7 +49,7 @@ std::string folder_of_module(const std::string& path) {
 
 void find_raised(TextFacts& facts, std::string_view page) {
   static const RE2 frame("\\bFile \"([^\"]{1,400})\", line \\d+", exact_case());
-  static const RE2 error("^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Z]\\w*(?:Error|Exception))(?::|$)", exact_case());
+  static const RE2 error("^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Za-z]\\w*(?:Error|Exception))(?::|$)", exact_case());
   static const RE2 logger(
       "^\\W{0,3}(?:\\S+ ){0,4}(?:(?:ERROR|WARNING|WARN|CRITICAL)\\W{1,3})?\\[?(?:[EWF]:)?([a-z_]\\w+(?:\\.\\w+)+|onnxruntime)\\b",
       exact_case());
@@ -69,6 +74,11 @@ void find_raised(TextFacts& facts, std::string_view page) {
         raised.program = program_of(name.substr(0, name.find('.')));
         raised.how = "the exception's class";
       }
+      for (const Program& program : programs())
+        if (raised.program == nullptr && !program.says.empty() && line.find(program.says) != std::string_view::npos) {
+          raised.program = &program;
+          raised.how = "the name in its message";
+        }
       deepest.clear();
     } else if (raised.message.empty() && RE2::PartialMatch(piece(line), logger, &name) && program_of(name) != nullptr) {
       raised = {program_of(name), "", "its logger", std::string(trim(line)), name, number, false};
@@ -93,9 +103,10 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::memory, "out of memory|\\bOOM\\b|[GM]i?B of workspace|workspace of \\d"},
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|SIGABRT|SIGFPE|\\baborts?\\b"},
+      {Trouble::compile_time,
+       "compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:for|each|every)|plan building"},
       {Trouble::slow,
        "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},
-      {Trouble::compile_time, "compil\\w+ (?:takes|time)|first call (?:takes|of each)|warm-?up takes"},
       {Trouble::refused,
        "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b"},
       {Trouble::question, "\\?"}};

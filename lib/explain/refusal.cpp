@@ -39,7 +39,7 @@ std::string part_of_cudnn(const std::string& who) {
                                                          : " refused; cuDNN was not involved";
 }
 
-// "a mask of type {mask_dtype} with Q in {dtype}", with the values from the message itself.
+// "a mask of type {mask_dtype} with Q in {dtype}", with the values from the message itself, "…" for others.
 std::string with_values(std::string what, const Message& message, const std::string& said) {
   constexpr int most = 8;
   const RE2 pattern(message.match.front(), any_case());
@@ -58,11 +58,10 @@ std::string with_values(std::string what, const Message& message, const std::str
     const std::string value = read && at < groups ? values[static_cast<size_t>(at)] : "";
     const std::string open = "{" + key + "}";
     for (size_t begin; (begin = what.find(open)) != std::string::npos;) {
-      // Without a value, also removes the key's brackets and blank.
+      // Without a value, the key's brackets go, too.
       const bool bracket =
           value.empty() && begin > 0 && what[begin - 1] == '(' && what.substr(begin + open.size(), 1) == ")";
-      what.replace(begin - (bracket ? 1 : 0), open.size() + (bracket ? 2 : 0),
-                   value.empty() ? (bracket ? "" : "this value") : value);
+      what.replace(begin - (bracket ? 1 : 0), open.size() + (bracket ? 2 : 0), value.empty() && !bracket ? "…" : value);
     }
   }
   return what;
@@ -76,7 +75,19 @@ void set_place(Refusal& refusal, const Place& place) {
   refusal.in_log = place.in_log;
 }
 
-Refusal of_message(const Message& message) {
+// Without the causes that need a cuDNN other than all of `versions`; with all causes if none is known.
+std::vector<std::string> causes_with(const std::vector<Cause>& causes, const std::vector<CudnnVersion>& versions) {
+  std::vector<std::string> possible;
+  for (const Cause& cause : causes) {
+    const auto allows = [&](CudnnVersion version) {
+      return version >= cause.from && (!cause.below.is_known() || version < cause.below);
+    };
+    if (versions.empty() || std::any_of(versions.begin(), versions.end(), allows)) possible.push_back(cause.text);
+  }
+  return possible;
+}
+
+Refusal of_message(const Message& message, const std::vector<CudnnVersion>& versions = {}) {
   Refusal refusal;
   refusal.id = message.id;
   refusal.layer = message.layer;
@@ -85,7 +96,7 @@ Refusal of_message(const Message& message) {
   refusal.says_why = message.says_why;
   refusal.headline = headline_of(message);
   refusal.means = message.means;
-  refusal.causes = message.causes;
+  refusal.causes = causes_with(message.causes, versions);
   refusal.next = message.next;
   refusal.source = message.source;
   return refusal;
@@ -131,9 +142,9 @@ std::string headline_of(Layer layer, const std::string& who) {
   return "";
 }
 
-Refusal refusal_of(const MessageHit& hit) {
+Refusal refusal_of(const MessageHit& hit, const std::vector<CudnnVersion>& versions) {
   const Message& message = *hit.message;
-  Refusal refusal = of_message(message);
+  Refusal refusal = of_message(message, versions);
   if (message.rule != nullptr) refusal.means = with_values(message.means, message, hit.place.said);
   refusal.versions = message.versions[std::min(hit.match, message.versions.size() - 1)];
   set_place(refusal, hit.place);

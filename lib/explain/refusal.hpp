@@ -38,8 +38,9 @@ Layer layer_of(answer::Category category);
 /// The headline of a refusal that cuDNN's own reasons show.
 std::string headline_of(Layer layer, const std::string& who);
 
-/// A message of the catalogue, or a cuDNN reason, with its place in the text.
-Refusal refusal_of(const MessageHit& hit);
+/// A message of the catalogue, or a cuDNN reason, with its place in the text. Leaves out the causes that none of the
+/// cuDNN `versions` can have.
+Refusal refusal_of(const MessageHit& hit, const std::vector<CudnnVersion>& versions = {});
 Refusal refusal_of(const ReasonHit& hit);
 
 /// A known problem that the page's words match, with the line of the first word.

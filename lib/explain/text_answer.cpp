@@ -117,9 +117,13 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
 void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
   if (refusals.empty() || refusals.front().id != "torch-no-available-kernel") return;
   std::vector<std::string> reasons;
+  std::vector<int64_t> lines;
   for (const Refusal& other : refusals)
-    if (&other != &refusals.front() && other.layer == Layer::framework && other.kind == MessageKind::refusal)
+    if (&other != &refusals.front() && other.layer == Layer::framework && other.kind == MessageKind::refusal &&
+        std::none_of(lines.begin(), lines.end(), [&](int64_t line) { return line == other.first_line; })) {
+      lines.push_back(other.first_line);
       reasons.push_back(fmt::format("line {}: {} ({})", other.first_line, other.said, other.next));
+    }
   if (reasons.empty()) return;
   refusals.front().causes = std::move(reasons);
   refusals.front().says_why = true;
@@ -132,6 +136,14 @@ std::string missing_fact(const TextFacts& facts) {
   if (facts.frameworks.empty() && facts.versions.empty())
     return "the release of the framework or of cuDNN, with the call's shape and mask";
   return "the error message, or the call with its shape, mask and data type";
+}
+
+// The versions that the text names, else those that its frameworks pin.
+std::vector<CudnnVersion> cudnns_of(const TextFacts& facts) {
+  std::vector<CudnnVersion> versions;
+  for (const auto& word : facts.versions.empty() ? cudnns_brought(facts) : facts.versions)
+    if (const auto version = CudnnVersion::parse(word)) versions.push_back(*version);
+  return versions;
 }
 
 void take_callers(TextAnswer& answer) {
@@ -150,7 +162,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   std::vector<std::pair<Rank, Refusal>> ranked;
   const auto add = [&](Refusal refusal, bool is_message, int64_t order) {
     if (skip_log && refusal.in_log) return;
-    if (!is_founded(refusal, facts)) return;
+    if (is_message && !is_founded(refusal, facts)) return;
     const Rank rank{refusal.kind == MessageKind::note || (is_warned(refusal) && refusal.layer == Layer::environment),
                     refusal.layer,
                     refusal.kind == MessageKind::general,
@@ -160,7 +172,9 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     ranked.emplace_back(rank, std::move(refusal));
   };
   for (const auto& hit : findings.reasons) add(refusal_of(hit), false, static_cast<int64_t>(ranked.size()));
-  for (const auto& hit : findings.messages) add(refusal_of(hit), true, -static_cast<int64_t>(hit.place.said.size()));
+  const std::vector<CudnnVersion> versions = cudnns_of(facts);
+  for (const auto& hit : findings.messages)
+    add(refusal_of(hit, versions), true, -static_cast<int64_t>(hit.place.said.size()));
   rank_behind_what_they_hand_on(ranked);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));

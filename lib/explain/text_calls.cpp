@@ -7,32 +7,74 @@
 
 #include "base/error.hpp"
 #include "base/number.hpp"
+#include "campaign/by_rule.hpp"
 #include "explain/text_answer.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
+#include "frameworks/calls/named_releases.hpp"
+#include "frameworks/transformer_engine/calls.hpp"
 #include "rules/framework_gates.hpp"
 
 namespace attnprobe::explain {
 namespace {
 
 using frameworks::Caller;
-using frameworks::CallQuestions;
-using frameworks::FrameworkCall;
 
 constexpr size_t most_answers = 4;
 
+// A call of any framework, to be asked.
+struct ReadCall {
+  std::string option;   // that reads the same call
+  std::string release;  // "torch==2.9.1"; without a release if the text gives none
+  int64_t line = 0;
+  std::vector<std::string> notes;
+  Json given;
+  std::vector<answer::Question> questions;
+};
+
 // The gate of the release that the calls or the text name; of the newest if that release is unknown.
-rules::ChosenGate gate_for(const std::string& framework, const std::string& with_release) {
-  try {
-    return rules::choose_gates({with_release}, "the text").front();
-  } catch (const Error&) {
-    return rules::choose_gates({framework}, "the text").front();
-  }
+rules::ChosenGate gate_for(const std::string& release) try {
+  return rules::choose_gates({release}, "the text").front();
+} catch (const Error&) {
+  return rules::choose_gates({release.substr(0, release.find("=="))}, "the text").front();
 }
 
-TextCall answer_of(const answer::Answer& result, const FrameworkCall& call, bool target_is_named) {
+int64_t line_of(const attention::Origin& origin) {
+  return parse_number<int64_t>(origin.pointer).value_or(0);
+}
+
+std::vector<ReadCall> calls_of(Caller caller, std::string_view text) try {
+  std::vector<ReadCall> calls;
+  for (const frameworks::FrameworkCall& call : frameworks::calls_in_source({caller}, text, "text")) {
+    frameworks::CallQuestions asked = frameworks::questions_of({call}, caller);
+    calls.push_back({std::string(name_of(caller)), asked.framework, line_of(call.origin), call.notes, call.given,
+                     std::move(asked.questions)});
+  }
+  return calls;
+} catch (const Error&) {  // the framework itself refuses the call, or the call is incomplete
+  return {};
+}
+
+// Transformer Engine's debug output.
+std::vector<ReadCall> transformer_engine_calls(std::string_view text, int sm, CudnnVersion cudnn) try {
+  std::vector<ReadCall> calls;
+  if (text.find("Running with config={") == std::string_view::npos) return calls;
+  for (const auto& query : frameworks::parse_transformer_engine(text, "text")) {
+    ReadCall call{"te", "transformer-engine", line_of(query.origin), {}, query.given, {}};
+    for (const auto& named : frameworks::named_releases(query.logged_on)) call.release += "==" + named.version;
+    const auto graphs = frameworks::transformer_engine_graphs(query, {sm, cudnn});
+    for (const auto& spec : {graphs.forward, graphs.backward})
+      if (spec) call.questions.push_back({.config = {*spec, query.origin}, .given = {}});
+    calls.push_back(std::move(call));
+  }
+  return calls;
+} catch (const Error&) {
+  return {};
+}
+
+TextCall answer_of(const answer::Answer& result, const ReadCall& call, bool target_is_named) {
   TextCall answer;
-  answer.line = parse_number<int64_t>(call.origin.pointer).value_or(0);
+  answer.line = call.line;
   answer.call = attention::describe(result.config.spec);
   answer.read_as = call.notes;
   answer.target = result.target.id;
@@ -41,7 +83,8 @@ TextCall answer_of(const answer::Answer& result, const FrameworkCall& call, bool
   if (!result.frameworks.empty()) {
     const rules::GateAnswer& gate = result.frameworks.front();
     answer.says = gate.text;
-    if (call.release.empty()) answer.says += " (the newest release that was read: the text names none)";
+    if (call.release.find("==") == std::string::npos)
+      answer.says += " (the newest release that was read: the text names none)";
     answer.is_taken = gate.takes == rules::Takes::yes || gate.takes == rules::Takes::by_name;
     answer.source = gate.source.text;
     if (!gate.refusals.empty()) answer.change = gate.refusals.front().change;
@@ -49,6 +92,7 @@ TextCall answer_of(const answer::Answer& result, const FrameworkCall& call, bool
   }
   for (const auto& requirement : result.requirements) answer.needs.push_back(requirement.text);
   for (const auto& bug : result.warnings) answer.bugs.push_back(fmt::format("{} {}", bug.what, bug.advice));
+  answer.framework = call.option;
   answer.asked = call.given;
   return answer;
 }
@@ -56,25 +100,26 @@ TextCall answer_of(const answer::Answer& result, const FrameworkCall& call, bool
 }  // namespace
 
 std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with) {
+  const ChosenGpu gpu = gpu_of(facts);
+  std::vector<ReadCall> calls = calls_of(Caller::torch, text);
+  for (auto& call : calls_of(Caller::jax, text)) calls.push_back(std::move(call));
+  const auto cudnn = facts.versions.empty() ? std::nullopt : CudnnVersion::parse(facts.versions.front());
+  for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(campaign::newest_version())))
+    calls.push_back(std::move(call));
   std::vector<AnsweredCall> answers;
-  for (const Caller caller : {Caller::torch, Caller::jax}) try {
-      const std::string framework(name_of(caller));
-      for (const FrameworkCall& call : frameworks::calls_in_source({caller}, text, "text")) {
-        const ChosenGpu gpu = gpu_of(facts);
-        const CallQuestions questions = frameworks::questions_of({call}, caller);
-        const std::vector<rules::ChosenGate> gates = {gate_for(framework, questions.framework)};
-        for (auto& result : put(questions.questions, {gpu.target}, facts, gates, with)) {
-          if (answers.size() == most_answers) return answers;
-          AnsweredCall answer{answer_of(result, call, gpu.is_named), weighed({std::move(result)}, {""}, facts.trouble)};
-          answer.asked.assumed = call.notes;
-          answer.asked.is_whole = call.notes.empty() && gpu.is_named;
-          complete(answer.asked, facts, gates, with);
-          answer.call.framework = framework;
-          answer.call.answered = whom_asked(answer.asked);
-          answers.push_back(std::move(answer));
-        }
+  for (const ReadCall& call : calls) try {
+      const std::vector<rules::ChosenGate> gates = {gate_for(call.release)};
+      for (auto& result : put(call.questions, {gpu.target}, facts, gates, with)) {
+        if (answers.size() == most_answers) return answers;
+        AnsweredCall answer{answer_of(result, call, gpu.is_named), weighed({std::move(result)}, {}, facts.trouble)};
+        answer.asked.assumed = call.notes;
+        if (!call.notes.empty()) answer.asked.untold.emplace_back("the whole call");
+        if (!gpu.is_named) answer.asked.untold.emplace_back("the GPU");
+        complete(answer.asked, facts, gates, with);
+        answer.call.answered = whom_asked(answer.asked);
+        answers.push_back(std::move(answer));
       }
-    } catch (const Error&) {  // the framework itself refuses the call, or the call is incomplete
+    } catch (const Error&) {
     }
   return answers;
 }

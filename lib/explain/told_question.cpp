@@ -23,6 +23,7 @@ bool any_set(std::initializer_list<bool> set) {
 }
 
 constexpr int64_t most_size = int64_t{1} << 24;
+constexpr size_t most_others = 3;
 
 std::optional<int64_t> size_of(std::string digits) {
   std::erase(digits, ',');
@@ -61,11 +62,14 @@ class Reader {
     for (const auto& [at, size] : read) text_.replace(at, size, size, '\x01');
   }
 
-  // The first value counts.
+  // The first value counts; others are candidates.
   bool set(const std::string& field, Json value) {
-    if (question.tells(field)) return false;
-    question.fields.push_back({field, std::move(value), line_at(page_, at_), words_});
-    return true;
+    const auto told = std::find_if(question.fields.begin(), question.fields.end(),
+                                   [&](const ToldField& one) { return one.field == field; });
+    const bool is_first = told == question.fields.end();
+    if (is_first || (told->value != value && question.others.size() < most_others))
+      (is_first ? question.fields : question.others).push_back({field, std::move(value), line_at(page_, at_), words_});
+    return is_first;
   }
 
   // A field that is the pattern's only number.
@@ -117,7 +121,9 @@ void read_tuples(Reader& reader, bool heads_third) {
                   type + numbers,
               any_case()),
       others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case());
+  static const RE2 of_expand("sizes: ", any_case());  // of PyTorch's message about a mask
   const auto take = [&](const std::string* words, char which) -> bool {
+    if (has_words(words[0], of_expand)) return false;
     const auto b = size_of(words[2]), second = size_of(words[3]), third = size_of(words[4]);
     static const RE2 last("(\\d+),? ?[\\])]$");
     std::string digits;
@@ -198,7 +204,7 @@ void read_sizes(Reader& reader) {
       "head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|for Q and K and|for QK and|\\(?qk\\)?,? and) ?(\\d{2,4})");
   static const RE2 heads_of = any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b");
   static const RE2 head_dim = any(
-      "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|d_?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b");
+      "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d_?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b");
   static const RE2 letter_d = RE2("\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()),
                    d_v = any("\\b(?:d_v|head_?dim_v) ?[=:]? ?(\\d{2,4})\\b");
   static const RE2 kv_heads = any(
@@ -276,7 +282,11 @@ void read_types(Reader& reader) {
   static const RE2 backward = any("\\bbackward|\\bbprop\\b|\\bgradients?\\b|\\bd[QKV]\\b|\\bgrad_[qkv]\\b"),
                    training = any("\\btraining\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
-  if (reader.says(backward) || (reader.says(training) && !reader.says(forward))) reader.set("pass", "bprop");
+  static const RE2 forward_alone = any("\\bforward only\\b|\\bonly (?:the )?forward\\b|\\binference\\b");
+  if (reader.says(backward) || (reader.says(training) && !reader.says(forward)))
+    reader.set("pass", "bprop");
+  else if (reader.says(forward_alone))
+    reader.set("pass", "fprop");
 }
 
 void read_features(Reader& reader) {
@@ -309,7 +319,8 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       {"keras", "\\bkeras\\b"},
       {"tensorrt", "\\btensorrt\\b"},
       {"diffusers", "\\bdiffusers\\b"},
-      {"torch", "\\bpytorch\\b|\\btorch\\b|scaled_dot_product_attention|SDPBackend"},
+      // A type's name, "torch.float32", does not tell who is asked.
+      {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
       {"jax", "\\bjax\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn");
   for (const char* first : {"transformer-engine", "torch", "jax"})

@@ -20,6 +20,7 @@ struct ToldField {
 
 struct ToldQuestion {
   std::vector<ToldField> fields;
+  std::vector<ToldField> others;     ///< further values of these fields, at most 3
   Json call = Json::object();        ///< keys of the framework's gate that a config does not have
   std::string framework;             ///< for --framework: "torch==2.11"; "" if none is named
   std::string framework_note;        ///< assumptions about its release; ""

@@ -54,7 +54,8 @@ def entry(sentence):
         lines += ["Also: " + "; ".join(f"“{escaped(form)}”" for form in forms[1:]), ""]
     lines += [f"**{escaped(sentence.get('headline') or sentence['who'])}.** {escaped(sentence['means'])}", ""]
     if sentence["causes"]:
-        lines += ["The likeliest causes first:", "", *(f"{n}. {escaped(cause)}" for n, cause in enumerate(sentence["causes"], 1)), ""]
+        causes = (cause if isinstance(cause, str) else cause["cause"] for cause in sentence["causes"])
+        lines += ["The likeliest causes first:", "", *(f"{n}. {escaped(cause)}" for n, cause in enumerate(causes, 1)), ""]
     lines += [f"**What to do:** {escaped(sentence['next'])}", ""]
     since = next((form["since"] for form in sentence["texts"] if "since" in form), "")
     lines += [escaped(f"{sentence['who']}{', since ' + since if since else ''}. Source: {sentence['source']}"), ""]

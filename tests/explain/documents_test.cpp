@@ -118,4 +118,36 @@ TEST_CASE("XLA's custom calls are read with their backend_config", "[explain]") 
   CHECK(questions_of_document("__cudnn$fmhaSoftmax failed").empty());
 }
 
+TEST_CASE("A notebook is read as its cells show it", "[explain]") {
+  const Json notebook = {
+      {"cells",
+       {{{"cell_type", "code"},
+         {"source",
+          {"q = torch.randn(2, 16, 1024, 64, device='cuda', dtype=torch.float32)\n",
+           "F.scaled_dot_product_attention(q, q, q)\n"}},
+         {"outputs",
+          {{{"output_type", "error"},
+            {"traceback", {"\u001b[0;31mRuntimeError\u001b[0m: No available kernel. Aborting execution."}}}}}}}},
+      {"nbformat", 4}};
+  CHECK(
+      text_of_notebook(notebook.dump()) ==
+      "q = torch.randn(2, 16, 1024, 64, device='cuda', dtype=torch.float32)\n"
+      "F.scaled_dot_product_attention(q, q, q)\n\u001b[0;31mRuntimeError\u001b[0m: No available kernel. Aborting execution.\n");
+  CHECK(text_of_notebook(R"({"cells": 3})").empty());
+  const Explained answered = explained(notebook.dump());
+  REQUIRE_FALSE(answered.answer.refusals.empty());
+  CHECK(answered.answer.refusals.front().id == "torch:dtype");
+  CHECK(answered.answer.refusals.front().first_line == 3);
+}
+
+TEST_CASE("A call in Transformer Engine's debug output is answered", "[explain]") {
+  std::string log = fixture("te-pytorch-log.txt");
+  const Explained logged = explained(log);
+  REQUIRE_FALSE(logged.calls.empty());
+  CHECK(logged.calls.front().framework == "te");
+  CHECK(logged.calls.front().line == 2);
+  CHECK_THAT(logged.calls.front().call, ContainsSubstring("sdpa fprop"));
+  CHECK_THAT(logged.calls.front().answered, ContainsSubstring("Transformer Engine 2.18"));
+}
+
 }  // namespace attnprobe::test::documents_test

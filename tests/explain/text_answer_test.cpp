@@ -152,7 +152,7 @@ TEST_CASE("Where the call of a message is supported, the cause lies elsewhere", 
   CHECK(by_cudnn.refusals.front().headline == "cuDNN 9.19.0 takes this call on h100: the cause lies elsewhere");
   CHECK(by_cudnn.refusals.front().causes.empty());
   // A call with an assumed type establishes nothing.
-  asked->is_whole = false;
+  asked->untold = {"the data type"};
   TextAnswer assumed = answer_of(findings, false);
   add_answer(assumed, findings.facts, *asked, 1);
   CHECK(assumed.refusals.front().id == "fe-no-plans-support");
@@ -237,6 +237,68 @@ TEST_CASE("The statuses of another operation are not explained as attention's", 
   const TextAnswer machine = answer_to("CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED at the first Conv");
   REQUIRE_FALSE(machine.refusals.empty());
   CHECK(machine.refusals.front().layer == Layer::environment);
+}
+
+TEST_CASE("Texts of other kinds name the right cause, or the program that raised the error", "[explain]") {
+  const std::pair<const char*, const char*> cases[] = {
+      // A reason of cuDNN without its status.
+      {"Embedding dim per head for q and k is not a multiple of 8", "head-dim-multiple-of-8"},
+      {"only Hopper is supported for this engine", "hopper-only"},
+      // The package in the path, not a file's name, tells the program.
+      {"  File \"/venv/lib/python3.12/site-packages/vllm/v1/attention/backends/flash_attn.py\", line 82, in f\n"
+       "ValueError: Head size 80 is not supported by FlashAttentionBackend.",
+       "raised-outside"},
+      {"NotImplementedError: No operator found for `memory_efficient_attention_forward` with inputs:\n"
+       "     query       : shape=(2, 4096, 8, 320) (torch.float32)\n     attn_bias   : <class 'NoneType'>",
+       "raised-outside"},
+      {"  File \"/app/attention.py\", line 4, in attention\n    F.scaled_dot_product_attention(q, k, v)\n"
+       "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 36.00 GiB.",
+       "out-of-memory-in-attention"},
+      {"OSError: [WinError 127] The specified procedure could not be found. Error loading \"C:\\torch\\lib\\cudnn_ops64_9.dll\"",
+       "install-windows-procedure"},
+      // The GPU is refused whatever the text does not tell, and the refusal that depends on it is left out.
+      {"On my V100 cudnn attention isn't used? torch 2.5.1", "torch:gpu_before_2_7"},
+      // PyTorch's collect_env names AMD's libraries on every machine.
+      {"SDPA with cuDNN: my head_dim is 160, q/k/v are [1, 24, 4608, 160] in bfloat16, inference only.\n"
+       "[pip3] torch==2.6.0\nGPU 0: NVIDIA GeForce RTX 4090\nHIP runtime version: N/A\nMIOpen runtime version: N/A",
+       "torch:head_dim_before_2_8"},
+      {"torch 2.5 on my H100: the first call of cuDNN attention for each new length takes 2 seconds. Why?", "plans"},
+      {"FP8 attention with head_dim 96 on H100, cuDNN 9.12, forward only, e4m3, 2048 tokens, 16 heads. Does it work?",
+       "fp8_waves_hopper"}};
+  for (const auto& [text, id] : cases) {
+    INFO(text);
+    const TextAnswer answer = asked_answer_to(text);
+    REQUIRE_FALSE(answer.refusals.empty());
+    CHECK(answer.refusals.front().id == id);
+  }
+  const TextAnswer vllm = asked_answer_to(cases[2].first);
+  CHECK(vllm.refusals.front().headline == "vLLM raised this; cuDNN was not involved");
+  // PyTorch's line about the sizes of a mask tells no shape of Q.
+  CHECK(question_in(
+            "attention: The expanded size must match. Target sizes: [1, 32, 512, 512]. Tensor sizes: [1, 1, 512, 511]")
+            .fields.empty());
+}
+
+TEST_CASE("Of several values in a text the refused one is the one that it is about", "[explain]") {
+  const TextAnswer answer = asked_answer_to(
+      "torch 2.9.1, H100, SDPA with cuDNN: head_dim 64 is what I use now; head_dim 320 is refused. 16 heads, 1024 tokens, bf16, forward only");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "torch:head_dim_2_9");
+  CHECK_THAT(answer.asked, ContainsSubstring("it is about head_dim_qk 320 (line 1)"));
+}
+
+TEST_CASE("A cause that the text's cuDNN cannot have is left out", "[explain]") {
+  const std::string warning = "RuntimeError: Function 'ScaledDotProductCudnnAttentionBackward0' returned nan values";
+  const auto causes_of = [&](const std::string& text) {
+    const TextAnswer answer = answer_to(text);
+    REQUIRE_FALSE(answer.refusals.empty());
+    std::string all;
+    for (const auto& cause : answer.refusals.front().causes) all += cause + "\n";
+    return all;
+  };
+  CHECK_THAT(causes_of(warning), ContainsSubstring("cuDNN before 9.5.1"));
+  CHECK_THAT(causes_of(warning + "\ncuDNN 9.1.0"), ContainsSubstring("cuDNN before 9.5.1"));
+  CHECK(causes_of(warning + "\ncuDNN 9.19.0").find("9.5.1") == std::string::npos);
 }
 
 }  // namespace attnprobe::test::text_answer_test

@@ -10,36 +10,35 @@ namespace attnprobe::frameworks {
 namespace {
 
 struct Form {
+  Form(const char* name, const std::string& words, const char* major)
+      : framework(name),
+        pattern("(?:" + words + ")(?:[ _]version)?['\"]?[ :=v]{1,4}['\"]?(" + major + "\\.\\d{1,2}(?:\\.\\d+)?)",
+                any_case()) {}
+
+  static RE2::Options any_case() {
+    RE2::Options options;
+    options.set_encoding(RE2::Options::EncodingLatin1);
+    options.set_case_sensitive(false);
+    return options;
+  }
+
   const char* framework;
   RE2 pattern;
 };
 
-RE2::Options any_case() {
-  RE2::Options options;
-  options.set_encoding(RE2::Options::EncodingLatin1);
-  options.set_case_sensitive(false);
-  return options;
-}
-
 // Compiled once, because compiling takes longer than reading a short text.
 const auto& forms() {
-  static const RE2::Options options = any_case();
-  static const Form all[] = {
-      {"torch", {"\\b(?:py)?torch(?:[ _]version)?['\"]?[ :=v]{1,4}(\\d\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"jax", {"\\bjax(?:lib)?(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"transformer-engine",
-       {"(?:transformer[ _-]?engine(?:[ _](?:torch|jax|version))?|\\bTE)['\"]?[ :=v]{1,4}(\\d\\.\\d{1,2}(?:\\.\\d+)?)",
-        options}},
-      {"vllm", {"\\bvllm(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"sglang", {"\\bsglang(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"flashinfer",
-       {"\\bflashinfer(?:[-_]python)?(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"keras", {"\\bkeras(?:[ _]version)?['\"]?[ :=v]{1,4}(3\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"diffusers", {"\\bdiffusers(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"onnxruntime",
-       {"\\bonnx ?runtime(?:[-_]gpu)?(?:[ _]version)?['\"]?[ :=v]{1,4}(1\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"mlx", {"\\bmlx(?:[ _]version)?['\"]?[ :=v]{1,4}(0\\.\\d{1,2}(?:\\.\\d+)?)", options}},
-      {"tensorrt", {"\\btensorrt(?:[ _]version)?['\"]?[ :=v]{1,4}(\\d{1,2}\\.\\d{1,2}(?:\\.\\d+)?)", options}}};
+  static const Form all[] = {{"torch", "\\b(?:py)?torch", "\\d"},
+                             {"jax", "\\bjax(?:lib)?", "0"},
+                             {"transformer-engine", "transformer[ _-]?engine(?:[ _](?:torch|jax))?|\\bTE", "\\d"},
+                             {"vllm", "\\bvllm", "0"},
+                             {"sglang", "\\bsglang", "0"},
+                             {"flashinfer", "\\bflashinfer(?:[-_]python)?", "0"},
+                             {"keras", "\\bkeras", "3"},
+                             {"diffusers", "\\bdiffusers", "0"},
+                             {"onnxruntime", "\\bonnx ?runtime(?:[-_]gpu)?", "1"},
+                             {"mlx", "\\bmlx", "0"},
+                             {"tensorrt", "\\btensorrt", "\\d{1,2}"}};
   return all;
 }
 
