@@ -97,7 +97,7 @@ std::optional<Refusal> warning_of(const Asked& asked) {
 std::optional<Refusal> plans_of(const Asked& asked) {
   if (asked.plans.text.empty()) return std::nullopt;
   Refusal refusal = reading("plans", Layer::framework, asked.result.frameworks.front().title,
-                            "cuDNN builds a plan for each new shape, which takes time; nothing was refused");
+                            "cuDNN builds a plan for each new shape, which takes time and memory; nothing was refused");
   refusal.means = fmt::format("{}: {}", asked.result.frameworks.front().title, asked.plans.text);
   refusal.next = "round the lengths up to a few sizes, with a padding mask, so that plans are used again";
   refusal.source = asked.plans.source.text;
@@ -168,18 +168,21 @@ Refusal contradicted(const Asked& asked, const Refusal& message) {
   return refusal;
 }
 
+// Whether nothing keeps the call from cuDNN, once the program names it.
+bool is_free(const answer::Answer& result) {
+  return result.usable == answer::Usable::yes ||
+         (result.usable == answer::Usable::but && result.requirements.empty() &&
+          std::all_of(result.but.begin(), result.but.end(),
+                      [](const answer::Obstacle& one) { return one.kind == answer::ObstacleKind::framework; }) &&
+          std::none_of(result.frameworks.begin(), result.frameworks.end(), is_kept_off));
+}
+
 // Whether no answer keeps the call of a message from that layer.
 bool contradicts(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
-  if (!asked.untold.empty() || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine) return false;
-  const bool is_free = result.usable == answer::Usable::yes ||
-                       (result.usable == answer::Usable::but && result.requirements.empty() &&
-                        std::all_of(result.but.begin(), result.but.end(), [](const answer::Obstacle& one) {
-                          return one.kind == answer::ObstacleKind::framework;
-                        }));
-  const bool has_gate = !result.frameworks.empty() && std::none_of(result.frameworks.begin(), result.frameworks.end(),
-                                                                   [](const auto& gate) { return is_kept_off(gate); });
-  return is_free && (message.layer == Layer::framework ? has_gate : !result.by_rule);
+  if (!asked.untold.empty() || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine || !is_free(result))
+    return false;
+  return message.layer == Layer::framework ? !result.frameworks.empty() : !result.by_rule;
 }
 
 // The refusal that the text's own words establish; null: none.
@@ -270,10 +273,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       return;
     }
     if (found->layer == message->layer && found->id != "accepted") found->means = message->means;
-    found->said = message->said;
-    found->line = message->line;
-    found->first_line = message->first_line;
-    found->times = message->times;
+    static_cast<Place&>(*found) = *message;
   } else {
     add_bugs(answer, asked);
     const bool fails_later = facts.trouble == Trouble::hang || facts.trouble == Trouble::crash ||
@@ -286,8 +286,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       found = refusal_of(asked);
       if (!found && facts.asks) found = warning_of(asked);
     }
-    if (!found && asked.depends_on.empty() && asked.result.usable == answer::Usable::yes &&
-        (facts.asks || facts.trouble == Trouble::slow))
+    if (!found && asked.depends_on.empty() && is_free(asked.result) && (facts.asks || facts.trouble == Trouble::slow))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))

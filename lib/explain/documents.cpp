@@ -14,6 +14,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "explain/words.hpp"
+#include "log/log_parse.hpp"
 
 namespace attnprobe::explain {
 namespace {
@@ -67,28 +68,35 @@ std::vector<Shape> shapes_in(std::string_view text) {
 }
 
 // MLIR writes quotes as \22 or \".
-std::string with_plain_quotes(std::string_view call) {
+std::string plain_call(std::string_view call) {
   static const RE2 escaped(R"(\\22|\\")", exact_case());
   std::string plain(call);
   RE2::GlobalReplace(&plain, escaped, "\"");
   return plain;
 }
 
-// A member of the call's backend_config; "" if it is missing.
-std::string member(const std::string& call, const std::string& name) {
-  std::string value;
-  RE2::PartialMatch(call, RE2("\"" + name + "\" ?: ?\"?([\\w.]+)", exact_case()), &value);
-  return value;
+// Null for a member that is missing.
+Json member(const Json& object, const char* name) {
+  return object.is_object() ? object.value(name, Json()) : Json();
 }
 
-std::vector<int64_t> score_sizes(const std::string& call) {
-  static const RE2 score("\"intermediate_tensor_shape\".{0,60}?\"dimensions\" ?: ?\\[([^\\]]{1,120})\\]", exact_case()),
-      number("(\\d+)", exact_case());
+// XLA writes 64-bit numbers as text.
+double number_of(const Json& value, double otherwise) {
+  if (value.is_string()) return parse_number<double>(value.get<std::string>()).value_or(otherwise);
+  return value.is_number() ? value.get<double>() : otherwise;
+}
+
+Json backend_config(std::string_view call) {
+  const size_t begin = call.find("{\"");
+  if (begin == std::string_view::npos) return {};
+  return member(parse_json_leniently(log::json_object_at_start(call.substr(begin))), "cudnn_fmha_backend_config");
+}
+
+std::vector<int64_t> score_sizes(const Json& config) {
   std::vector<int64_t> sizes;
-  std::string list;
-  if (!RE2::PartialMatch(call, score, &list)) return sizes;
-  each_match(number, list,
-             [&](const std::string* words, size_t) { sizes.push_back(parse_number<int64_t>(words[1]).value_or(0)); });
+  const Json list = member(member(config, "intermediate_tensor_shape"), "dimensions");
+  for (size_t i = 0; list.is_array() && i < list.size(); ++i)
+    sizes.push_back(static_cast<int64_t>(number_of(list[i], 0)));
   return sizes;
 }
 
@@ -100,7 +108,8 @@ std::string bias_of(const Shape& bias, const std::vector<int64_t>& score) {
 // `call`: the instruction from its target on; `before`: its line up to the target.
 std::optional<DocumentQuestion> question_of_call(const std::string& kind, std::string_view before,
                                                  const std::string& call, int64_t line) {
-  const std::vector<int64_t> score = score_sizes(call);
+  const Json config = backend_config(call);
+  const std::vector<int64_t> score = score_sizes(config);
   constexpr size_t rank = 4;
   // Operands: after operand_layout_constraints; in StableHLO the types after the attributes; else inside the brackets.
   const size_t constraints = call.find("operand_layout_constraints={"), types = call.find(" : (tensor<");
@@ -133,23 +142,24 @@ std::optional<DocumentQuestion> question_of_call(const std::string& kind, std::s
   add(question, "head_dim_v", operands[2].sizes[3], line);
   add(question, "dtype", type->second, line);
   add(question, "pass", kind.find("Backward") != std::string::npos ? "bprop" : "fprop", line);
-  const std::string mask_type = member(call, "mask_type");
+  const Json mask_word = member(config, "mask_type");
+  const std::string mask_type = mask_word.is_string() ? mask_word.get<std::string>() : "";
   Json mask = Json::object();
   if (mask_type.find("CAUSAL") != std::string::npos) mask["causal"] = true;
   if (mask_type.find("PADDING") != std::string::npos) mask["padding"] = true;
-  const int64_t window = parse_number<int64_t>(member(call, "sliding_window_length")).value_or(0);
+  const auto window = static_cast<int64_t>(number_of(member(config, "sliding_window_length"), 0));
   if (window > 0) mask["window_left"] = window - 1;
-  if (parse_number<int64_t>(member(call, "max_seg_per_batch")).value_or(1) > 1) {
+  if (number_of(member(config, "max_seg_per_batch"), 1) > 1) {
     add(question, "layout", "thd", line);
     mask["padding"] = true;
   }
   if (!mask.empty()) add(question, "mask", std::move(mask), line);
   if (mask_type == "ALIBI") add(question, "alibi", true, line);
-  const double dropout = parse_number<double>(member(call, "dropout_rate")).value_or(0);
+  const double dropout = number_of(member(config, "dropout_rate"), 0);
   if (dropout > 0) add(question, "dropout", dropout, line);
   if (kind.find("Bias") != std::string::npos && operands.size() > 3 && operands[3].sizes.size() == rank)
     add(question, "bias", bias_of(operands[3], score), line);
-  if (member(call, "is_paged_attention") == "true") question.assumed.emplace_back("no paged K/V, which the call has");
+  if (member(config, "is_paged_attention") == true) question.assumed.emplace_back("no paged K/V, which the call has");
   return document;
 }
 
@@ -159,8 +169,8 @@ std::vector<DocumentQuestion> questions_of_calls(std::string_view text) {
   each_match(target, text, [&](const std::string* words, size_t at) {
     const size_t begin = text.rfind('\n', at) + 1, end = std::min(text.find('\n', at), text.size());
     if (documents.size() == most_questions) return;
-    if (auto one = question_of_call(words[1], text.substr(begin, at - begin),
-                                    with_plain_quotes(text.substr(at, end - at)), line_at(text, at)))
+    if (auto one = question_of_call(words[1], text.substr(begin, at - begin), plain_call(text.substr(at, end - at)),
+                                    line_at(text, at)))
       if (std::none_of(documents.begin(), documents.end(),
                        [&](const DocumentQuestion& other) { return other.question.same_as(one->question); }))
         documents.push_back(std::move(*one));
@@ -168,35 +178,7 @@ std::vector<DocumentQuestion> questions_of_calls(std::string_view text) {
   return documents;
 }
 
-// A text of a notebook, which may be a list of lines.
-std::string text_in(const Json& cell, const char* key) {
-  const Json text = cell.is_object() ? cell.value(key, Json()) : Json();
-  std::string joined = text.is_string() ? text.get<std::string>() : "";
-  if (text.is_array())
-    for (const Json& part : text)
-      if (part.is_string()) {
-        joined += part.get<std::string>();
-        if (std::string_view(key) == "traceback") joined += '\n';
-      }
-  return joined.empty() || joined.ends_with('\n') ? joined : joined + '\n';
-}
-
 }  // namespace
-
-std::string text_of_notebook(std::string_view text) {
-  if (!trim(text.substr(0, 64)).starts_with('{') || text.find("\"nbformat\"") == std::string_view::npos) return "";
-  const Json notebook = parse_json_leniently(text);
-  if (!notebook.is_object() || !notebook.contains("cells")) return "";
-  std::string shown;
-  for (const Json& cell : notebook["cells"]) {
-    shown += text_in(cell, "source");
-    if (!cell.is_object() || !cell.contains("outputs")) continue;
-    for (const Json& output : cell["outputs"])
-      shown += text_in(output, "text") + text_in(output, "traceback") +
-               text_in(output.is_object() ? output.value("data", Json()) : Json(), "text/plain");
-  }
-  return shown;
-}
 
 std::vector<DocumentQuestion> questions_of_document(std::string_view text) {
   if (text.size() <= largest_config && trim(text).starts_with('{')) {

@@ -1,5 +1,4 @@
-// Documents: notebooks, and those that imply a question: a model's config.json, and XLA's custom calls to cuDNN's
-// attention.
+// Documents that imply a question: a model's config.json, and XLA's custom calls to cuDNN's attention.
 #pragma once
 
 #include <string>
@@ -15,9 +14,6 @@ struct DocumentQuestion {
   std::string is;  ///< in words: "a model's config.json (LlamaForCausalLM)"
   ToldQuestion question;
 };
-
-/// The cells of a Jupyter notebook, sources and outputs; "" for other documents.
-std::string text_of_notebook(std::string_view text);
 
 /// At most 4; none for other documents. For a model it asks about prefill.
 std::vector<DocumentQuestion> questions_of_document(std::string_view text);

@@ -8,6 +8,7 @@
 
 #include "answer/reasons.hpp"
 #include "base/error.hpp"
+#include "base/notebook.hpp"
 #include "explain/text_calls.hpp"
 #include "rules/framework_rules.hpp"
 #include "rules/requirements.hpp"
@@ -111,10 +112,9 @@ std::string explain_id(const std::string& id) {
     for (const auto& cause : message.causes) what += "\n  - " + cause.text;
     return paragraph(id, what, message.next, message.source);
   };
-  for (const Message& message : messages())
-    if (message.id == id) return of_message(message);
-  for (const Report& report : reports())
-    if (report.message.id == id) return of_message(report.message);
+  for (const auto* list : {&messages(), &reports()})
+    for (const Message& message : *list)
+      if (message.id == id) return of_message(message);
   return "";
 }
 

@@ -16,17 +16,16 @@
 namespace attnprobe::explain {
 namespace {
 
-// Text is searched in blocks of lines, joined by blanks. A match that begins in the last bytes of a block is left to
+// A long text is searched in blocks of lines. A match that begins in the last bytes of a block is left to
 // the next one.
 constexpr size_t block_bytes = size_t{16} << 10;
 constexpr size_t overlap_bytes = size_t{1} << 10;  // longer than any pattern's longest match
 constexpr size_t window_bytes = size_t{2} << 10;
 constexpr size_t longest_piece = size_t{32} << 10;  // of a line
 constexpr size_t longest_said = 600, longest_shown = 400;
-// In a longer text, a pattern with a gap ("cudnn.{0,80}error") may not cross line ends: it would combine lines of two
-// programs.
+// A longer text is a log, in which a sentence stays within its line: two lines may be of two programs.
 constexpr int64_t most_pasted_lines = 400;
-constexpr size_t most_glued_bytes = size_t{64} << 10;
+constexpr size_t most_pasted_bytes = size_t{64} << 10;
 // Facts are read from blocks with a match, and from the beginning.
 constexpr size_t most_bytes_for_facts = size_t{256} << 10;
 
@@ -102,23 +101,22 @@ class MessageFinder::State {
 
   TextFindings finish() {
     if (!pending_.empty()) take_line(true);
-    if (text_.ends_with(' ')) text_.pop_back();  // patterns match the end of the text
+    if (text_.ends_with('\n')) text_.pop_back();  // patterns match the end of the text
+    // Terminals and mail programs wrap the lines that a person copies, and some break them in the middle of a word.
+    if (!is_long_) std::replace(text_.begin(), text_.end(), '\n', ' ');
     search(text_.size());
-    if (messages_.empty() && reasons_.empty()) search_glued();
+    if (!is_long_ && messages_.empty()) search_glued();
     TextFindings findings;
     findings.lines = number_;
     for (const Message& message : explain::messages())
       if (const auto hit = message_hit(message)) findings.messages.push_back(*hit);
-    for (const auto& [reason, hit] : reasons_) findings.reasons.push_back(hit);
-    std::stable_sort(findings.reasons.begin(), findings.reasons.end(),
-                     [](const auto& a, const auto& b) { return a.reason->progress > b.reason->progress; });
-    if (number_ <= most_pasted_lines && pasted_.size() <= most_glued_bytes) {
-      findings.pasted = std::move(pasted_);
-      add_facts(findings.facts, findings.pasted, 1);
-      add_facts_of_page(findings.facts, findings.pasted);
-    } else {
+    if (is_long_) {
       findings.facts = std::move(facts_);
+      return findings;
     }
+    findings.pasted = std::move(pasted_);
+    add_facts(findings.facts, findings.pasted, 1);
+    add_facts_of_page(findings.facts, findings.pasted);
     return findings;
   }
 
@@ -128,28 +126,21 @@ class MessageFinder::State {
     int64_t number = 0;
     bool in_log = false;
   };
-  // A form of a sentence: within lines, and across their ends.
   using Form = std::pair<const Message*, size_t>;
-  struct Found {
-    Place within, across;
-  };
 
   void take_line(bool is_whole) {
     ++number_;
     if (!is_whole) --number_;
     const std::string plain = plain_line(pending_);
-    if (pasted_.size() <= most_glued_bytes) pasted_ += plain + "\n";
+    if (!is_long_) pasted_ += plain + "\n";
     if (!plain.empty()) {
       starts_.push_back({text_.size(), is_whole ? number_ : number_ + 1, is_line_of_log(plain)});
       text_ += plain;
-      if (glued_.size() <= most_glued_bytes) {
-        glued_starts_.push_back({glued_.size(), starts_.back().number, starts_.back().in_log});
-        glued_ += plain;
-      }
-      if (is_whole) text_ += ' ';
+      if (is_whole) text_ += '\n';
     }
     pending_.clear();
-    if (text_.size() < block_bytes) return;
+    is_long_ = is_long_ || number_ > most_pasted_lines || pasted_.size() > most_pasted_bytes;
+    if (!is_long_ || text_.size() < block_bytes) return;
     size_t kept = text_.size() - overlap_bytes;
     // Keeps one additional whole line, so that a line is searched as one.
     if (const size_t start = line_at(kept)->offset; start > 0) kept = start;
@@ -163,11 +154,15 @@ class MessageFinder::State {
     text_.erase(0, bytes);
   }
 
-  // Terminals also break lines in the middle of a word.
   void search_glued() {
-    if (glued_starts_.size() < 2 || glued_.size() > most_glued_bytes) return;
-    text_ = std::move(glued_);
-    starts_ = std::move(glued_starts_);
+    for (size_t i = 1; i < starts_.size(); ++i) starts_[i].offset -= i;
+    std::string glued;
+    for (size_t i = 0, at = 0; i < starts_.size(); ++i) {
+      const size_t end = i + 1 < starts_.size() ? starts_[i + 1].offset + i : text_.size();
+      glued += text_.substr(at, end - at);
+      at = end + 1;
+    }
+    text_ = std::move(glued);
     search(text_.size());
   }
 
@@ -175,33 +170,15 @@ class MessageFinder::State {
   // their words in it.
   void search(size_t end) {
     bool any = false;
-    for (size_t begin = 0; begin < end; begin += window_bytes)
-      any = search_window(begin, std::min(begin + window_bytes, end)) || any;
-    searched_ += end;
-    if (!text_.empty() && (any || searched_ < most_bytes_for_facts)) add_facts(facts_, text_, starts_.front().number);
-  }
-
-  bool search_window(size_t begin, size_t end) {
-    bool any = false, gaps = false;
-    const size_t stop = std::min(end + overlap_bytes, text_.size());
-    for (const int id : message_patterns().possible(std::string_view(text_).substr(begin, stop - begin)))
-      if (!message_patterns().wanted(id).has_gap || number_ <= most_pasted_lines)
-        any = search_for(id, begin, end, stop) || any;
-      else
-        gaps = true;
-    return (gaps && search_gaps(begin, end)) || any;
-  }
-
-  // In a long text a gap stays within a line, and few lines have all words of such a pattern.
-  bool search_gaps(size_t begin, size_t end) {
-    bool any = false;
-    for (auto start = line_at(begin); start != starts_.end() && start->offset < end; ++start) {
-      const size_t line_end = std::next(start) == starts_.end() ? text_.size() : std::next(start)->offset;
-      const size_t from = std::max(begin, start->offset);
-      for (const int id : message_patterns().possible(std::string_view(text_).substr(from, line_end - from)))
-        if (message_patterns().wanted(id).has_gap) any = search_for(id, from, std::min(line_end, end), line_end) || any;
+    for (size_t begin = 0; begin < end; begin += window_bytes) {
+      const size_t window_end = std::min(begin + window_bytes, end);
+      const size_t stop = std::min(window_end + overlap_bytes, text_.size());
+      for (const int id : message_patterns().possible(std::string_view(text_).substr(begin, stop - begin)))
+        any = search_for(id, begin, window_end, stop) || any;
     }
-    return any;
+    searched_ += end;
+    if (is_long_ && !text_.empty() && (any || searched_ < most_bytes_for_facts))
+      add_facts(facts_, text_, starts_.front().number);
   }
 
   bool search_for(int id, size_t begin, size_t end, size_t stop) {
@@ -235,9 +212,9 @@ class MessageFinder::State {
     place.times = 1;
     place.in_log = start.in_log;
     place.line = shown_around(trim(line), begin - start.offset);
-    if (wanted.reason != nullptr) return take_reason(line, begin - start.offset, place);
-    Found& found = messages_[{wanted.message, wanted.match}];
-    count_place(wanted.has_gap && begin + size > line_end ? found.across : found.within, place);
+    if (wanted.message->reason != nullptr && !take_reason(*wanted.message->reason, line, begin - start.offset, place))
+      return false;
+    count_place(messages_[{wanted.message, wanted.match}], place);
     return true;
   }
 
@@ -249,16 +226,11 @@ class MessageFinder::State {
                        begin + longest_shown < line.size() ? "…" : "");
   }
 
-  bool take_reason(std::string_view line, size_t at, Place place) {
+  // Whether the line gives that reason, not one with the same words; its words are the reason in full.
+  static bool take_reason(const answer::KnownReason& reason, std::string_view line, size_t at, Place& place) {
     const log::Reason said = reason_in(line, at);
-    const answer::KnownReason* known = answer::find_reason(said);
-    if (known == nullptr || known->wrapper || !is_cudnns_line(line, *known)) return false;
     place.said = said.reason.substr(0, longest_said);
-    ReasonHit& hit = reasons_[known];
-    hit.reason = known;
-    if (hit.status.empty()) hit.status = said.status;
-    count_place(hit.place, place);
-    return true;
+    return answer::find_reason(said) == &reason && is_cudnns_line(line, reason);
   }
 
   std::optional<MessageHit> message_hit(const Message& message) const {
@@ -266,9 +238,7 @@ class MessageFinder::State {
     for (size_t i = 0; i < message.match.size(); ++i) {
       const auto found = messages_.find({&message, i});
       if (found == messages_.end()) continue;
-      Place place = found->second.within;
-      if (number_ <= most_pasted_lines && found->second.across.times > 0) count_place(place, found->second.across);
-      if (place.times == 0) continue;
+      const Place& place = found->second;
       if (!hit) hit = MessageHit{&message, i, {}};
       // Several forms in one place are one match: their maximum counts, not their sum.
       const int64_t times = std::max(hit->place.times, place.times);
@@ -279,16 +249,14 @@ class MessageFinder::State {
     return hit;
   }
 
-  std::string pending_;                  // an incomplete line
-  std::string text_;                     // plain lines, each followed by a blank
-  std::vector<LineStart> starts_;        // of the lines in it
-  std::string glued_;                    // the lines of a short text, joined without separator
-  std::vector<LineStart> glued_starts_;  // of them
-  std::string pasted_;                   // the lines of a short text, including blank ones
+  std::string pending_;            // an incomplete line
+  std::string text_;               // plain lines with their ends, without blank ones
+  std::vector<LineStart> starts_;  // of the lines in it
+  std::string pasted_;             // the lines of a short text, including blank ones
+  bool is_long_ = false;
   int64_t number_ = 0;
   size_t searched_ = 0;
-  std::map<Form, Found> messages_;
-  std::map<const answer::KnownReason*, ReasonHit> reasons_;
+  std::map<Form, Place> messages_;
   TextFacts facts_;
 };
 

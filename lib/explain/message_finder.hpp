@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "answer/reasons.hpp"
 #include "explain/facts.hpp"
 #include "explain/messages.hpp"
 
@@ -30,23 +29,15 @@ struct MessageHit {
   Place place;
 };
 
-/// One of cuDNN's own reasons, with or without the heading of its log.
-struct ReasonHit {
-  const answer::KnownReason* reason = nullptr;
-  std::string status;  ///< in the same line; "" if there is none
-  Place place;
-};
-
 struct TextFindings {
   std::vector<MessageHit> messages;  ///< each once, in the order of messages()
-  std::vector<ReasonHit> reasons;    ///< each once, those that got furthest first
   TextFacts facts;                   ///< from the surrounding text
   int64_t lines = 0;
   std::string pasted;  ///< the plain lines of a text of pasting size, with line ends; "" for a longer one
 };
 
-/// Takes a text in pieces of any size; memory does not grow with the text. Finds sentences within lines and across line
-/// ends, because terminals and mail programs wrap them.
+/// Takes a text in pieces of any size; memory does not grow with the text. In a text of pasting size it finds sentences
+/// across line ends, too, because terminals and mail programs wrap them.
 class MessageFinder {
  public:
   MessageFinder();

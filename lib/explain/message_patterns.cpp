@@ -34,11 +34,6 @@ RE2::Options words_options() {
   throw Error(ErrorKind::internal, fmt::format("sentences: {} is not a regular expression for RE2", what));
 }
 
-bool is_gapped(const std::string& match) {
-  return match.find(".{") != std::string::npos || match.find("]{") != std::string::npos ||
-         match.find(".*") != std::string::npos || match.find(".+") != std::string::npos;
-}
-
 // The offset after the class that begins at `at`.
 size_t after_class(std::string_view pattern, size_t at) {
   ++at;
@@ -161,22 +156,9 @@ std::vector<Choice> words_of_each_hit(std::string_view pattern) {
   return choices;
 }
 
-std::string words_of_reason(const answer::KnownReason& reason) {
-  if (reason.wrapper) return "";
-  const std::string& words = !reason.whole.empty() ? reason.whole : reason.begins + reason.match;
-  const bool two_parts = !reason.begins.empty() && !reason.match.empty();
-  const std::string& longest =
-      two_parts ? (reason.begins.size() > reason.match.size() ? reason.begins : reason.match) : words;
-  return longest.size() < 8 ? "" : longest;
-}
-
 MessagePatterns::MessagePatterns() {
   for (const Message& message : messages())
-    for (size_t i = 0; i < message.match.size(); ++i)
-      add(message.match[i], {&message, i, nullptr, is_gapped(message.match[i])});
-  for (const answer::KnownReason& reason : answer::known_reasons())
-    if (const std::string words = words_of_reason(reason); !words.empty())
-      add(RE2::QuoteMeta(words), {nullptr, 0, &reason, false});
+    for (size_t i = 0; i < message.match.size(); ++i) add(message.match[i], {&message, i});
   std::map<std::string, size_t> numbers;
   for (int id = 0; id < size(); ++id) {
     Entry& entry = entries_[static_cast<size_t>(id)];

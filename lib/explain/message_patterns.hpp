@@ -1,4 +1,4 @@
-// The patterns to search for: each form of each sentence, and the words of each cuDNN reason. A pattern is compiled
+// The patterns to search for: each form of each sentence. A pattern is compiled
 // only when a text has the words that all its matches have; most of about a thousand never are. Internal to
 // lib/explain.
 #pragma once
@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "answer/reasons.hpp"
 #include "explain/messages.hpp"
 
 namespace attnprobe::explain {
@@ -25,12 +24,10 @@ namespace attnprobe::explain {
 /// The pattern must be portable: no (?…), no back-references, no POSIX classes, no possessive quantifiers.
 std::vector<std::vector<std::string>> words_of_each_hit(std::string_view pattern);
 
-/// What to search for: a form of a sentence, or a reason.
+/// What to search for: a form of a sentence.
 struct Wanted {
   const Message* message = nullptr;
   size_t match = 0;
-  const answer::KnownReason* reason = nullptr;
-  bool has_gap = false;
 };
 
 class MessagePatterns {
@@ -70,8 +67,5 @@ class MessagePatterns {
 
 /// All built-in patterns. Thread-safe.
 const MessagePatterns& message_patterns();
-
-/// The words that identify a reason in a text; "" for a reason that only a status or a heading identifies.
-std::string words_of_reason(const answer::KnownReason& reason);
 
 }  // namespace attnprobe::explain

@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <future>
 #include <map>
 #include <vector>
 
@@ -86,48 +87,42 @@ Message read_message(JsonObject& entry) {
 }
 
 struct Catalog {
-  std::vector<Message> messages;
-  std::vector<Report> reports;
+  std::vector<Message> messages, reports;
   std::vector<Program> programs;
 };
 
 void read_file(const EmbeddedFile& file, Catalog& catalog) {
   const JsonSource source{.name = std::string(file.name), .kind = ErrorKind::internal};
   const Json json = parse_json(file.text, source);
-  JsonObject document(JsonView(json, source));
-  document.take("title");
-  if (const auto list = document.find("messages"))
-    for (const JsonView& place : list->elements()) {
-      JsonObject entry(place);
-      Message message = read_message(entry);
-      read_forms(entry.take("texts"), message);
-      entry.finish();
-      catalog.messages.push_back(std::move(message));
-    }
-  if (const auto list = document.find("reports"))
-    for (const JsonView& place : list->elements()) {
-      JsonObject entry(place);
-      Report report;
-      report.message = read_message(entry);
-      report.message.kind = MessageKind::reading;
-      report.all = entry.take("all").texts();
-      if (const auto unless = entry.find("unless")) report.unless = unless->text();
-      entry.finish();
-      catalog.reports.push_back(std::move(report));
-    }
-  if (const auto list = document.find("programs"))
-    for (const JsonView& place : list->elements()) {
-      JsonObject entry(place);
-      Program program;
-      program.name = entry.take("name").text();
-      program.modules = entry.take("modules").texts();
-      if (const auto parts = entry.find("to_cudnn")) program.to_cudnn = parts->texts();
-      program.instead = entry.take("instead").text();
-      if (const auto says = entry.find("says")) program.says = says->text();
-      entry.finish();
-      catalog.programs.push_back(std::move(program));
-    }
-  document.finish();
+  const JsonView document(json, source);
+  document.only_keys({"title", "messages", "reports", "programs"});
+  for (const JsonView& place : document.elements_or_none("messages")) {
+    JsonObject entry(place);
+    Message message = read_message(entry);
+    read_forms(entry.take("texts"), message);
+    entry.finish();
+    catalog.messages.push_back(std::move(message));
+  }
+  for (const JsonView& place : document.elements_or_none("reports")) {
+    JsonObject entry(place);
+    Message report = read_message(entry);
+    report.kind = MessageKind::reading;
+    report.all = entry.take("all").texts();
+    if (const auto unless = entry.find("unless")) report.unless = unless->text();
+    entry.finish();
+    catalog.reports.push_back(std::move(report));
+  }
+  for (const JsonView& place : document.elements_or_none("programs")) {
+    JsonObject entry(place);
+    Program program;
+    program.name = entry.take("name").text();
+    program.modules = entry.take("modules").texts();
+    if (const auto parts = entry.find("to_cudnn")) program.to_cudnn = parts->texts();
+    program.instead = entry.take("instead").text();
+    if (const auto says = entry.find("says")) program.says = says->text();
+    entry.finish();
+    catalog.programs.push_back(std::move(program));
+  }
 }
 
 // "…got {dtype}, …" as a pattern with a group per value.
@@ -199,11 +194,37 @@ void add_gates(std::vector<Message>& all) {
   }
 }
 
+// The innermost layer first: cuDNN's own reasons.
+void add_reasons(std::vector<Message>& all) {
+  for (const answer::KnownReason& reason : answer::known_reasons()) {
+    const std::string words = words_of_reason(reason);
+    if (words.empty()) continue;
+    Message& message = all.emplace_back();
+    message.id = reason.id;
+    message.layer = layer_of(reason.category);
+    message.who = "cuDNN";
+    message.means = reason.meaning;
+    message.next = reason.help;
+    message.source = reason.source;
+    message.match = {RE2::QuoteMeta(plain(words))};
+    const bool is_seen = !reason.since.empty() || !reason.until.empty();
+    message.versions = {is_seen ? fmt::format("cuDNN {} to {} were seen to say it",
+                                              reason.since.empty() ? "9.8.0" : reason.since,
+                                              reason.until.empty() ? "the newest" : reason.until)
+                                : ""};
+    message.reason = &reason;
+  }
+}
+
 const Catalog& catalog() {
   static const Catalog read = [] {
+    // Both files of rules and of messages are long to read.
+    const auto gates = std::async(std::launch::async, [] { return rules::framework_gates().size(); });
     Catalog all;
     for (const EmbeddedFile& file : embedded_catalog) read_file(file, all);
+    gates.wait();
     add_gates(all.messages);
+    add_reasons(all.messages);
     return all;
   }();
   return read;
@@ -211,11 +232,37 @@ const Catalog& catalog() {
 
 }  // namespace
 
+Layer layer_of(answer::Category category) {
+  switch (category) {
+    case answer::Category::environment:
+      return Layer::environment;
+    case answer::Category::compilation:
+      return Layer::plan_compilation;
+    case answer::Category::execution:
+    case answer::Category::cuda_error:
+    case answer::Category::cudnn_error:
+      return Layer::execution;
+    case answer::Category::no_candidates:
+      return Layer::cudnn_heuristics;
+    default:
+      return Layer::cudnn_engine;
+  }
+}
+
+std::string words_of_reason(const answer::KnownReason& reason) {
+  if (reason.wrapper) return "";
+  const std::string& words = !reason.whole.empty() ? reason.whole : reason.begins + reason.match;
+  const bool two_parts = !reason.begins.empty() && !reason.match.empty();
+  const std::string& longest =
+      two_parts ? (reason.begins.size() > reason.match.size() ? reason.begins : reason.match) : words;
+  return longest.size() < 8 ? "" : longest;
+}
+
 const std::vector<Message>& messages() {
   return catalog().messages;
 }
 
-const std::vector<Report>& reports() {
+const std::vector<Message>& reports() {
   return catalog().reports;
 }
 

@@ -1,11 +1,12 @@
 // The messages by which cuDNN, cudnn-frontend, CUDA's libraries and programs above them report a refusal or failure of
 // attention. The data is in catalog/, one file per project, built into the library (catalog/README.md describes the
-// format). The messages of the frameworks' gates come from lib/rules/frameworks.
+// format). The messages of the frameworks' gates come from lib/rules/frameworks, cuDNN's reasons from lib/answer.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "answer/reasons.hpp"
 #include "base/enum_names.hpp"
 #include "base/version.hpp"
 #include "rules/framework_gates.hpp"
@@ -34,6 +35,19 @@ enum class MessageKind {
 };
 ATTNPROBE_ENUM(MessageKind, refusal, general, note, reading)
 
+/// The words of a message, or a conclusion.
+struct Statement {
+  std::string id;
+  Layer layer = Layer::framework;
+  std::string who;       ///< its author: "PyTorch SDPA", "cudnn-frontend", "loader"
+  std::string headline;  ///< of a message only if that of its layer does not fit
+  std::string means;     ///< in plain words
+  std::string next;      ///< the one thing to do
+  std::string source;    ///< the evidence
+  MessageKind kind = MessageKind::refusal;
+  bool says_why = true;  ///< else its causes are only possible ones, and an answer to the call decides
+};
+
 /// A possible cause, and the cuDNN versions that can have it: `from` and later, before `below`.
 struct Cause {
   std::string text;
@@ -41,26 +55,14 @@ struct Cause {
 };
 
 /// One meaning with all its forms.
-struct Message {
-  std::string id;
-  Layer layer = Layer::framework;
-  std::string who;                    ///< "PyTorch SDPA", "cudnn-frontend", "loader"
-  std::string headline;               ///< if that of the layer does not fit; else ""
-  std::vector<std::string> match;     ///< RE2's syntax; case-insensitive, matches anywhere
-  std::string means;                  ///< in plain words
-  std::vector<Cause> causes;          ///< most likely first
-  std::string next;                   ///< what to do
-  std::vector<std::string> versions;  ///< for each `match`, in words: "releases 1.5.0 to 1.32.0"; "" if unknown
-  std::string source;                 ///< the evidence
-  MessageKind kind = MessageKind::refusal;
-  bool says_why = true;                   ///< else its causes are only possible ones, and asking about the call decides
+struct Message : Statement {
+  std::vector<std::string> match;         ///< RE2's syntax; case-insensitive, matches anywhere
+  std::vector<std::string> versions;      ///< for each `match`, in words: "releases 1.5.0 to 1.32.0"; "" if unknown
+  std::vector<Cause> causes;              ///< most likely first
   std::string example, counter_example;   ///< a matching line, and a similar one that does not match
   const rules::GateRule* rule = nullptr;  ///< of a gate, which gives all other members
-};
-
-/// A known problem that matches facts of a text, without a message: several words must all be present.
-struct Report {
-  Message message;  ///< without forms
+  const answer::KnownReason* reason = nullptr;  ///< of cuDNN, which gives all other members
+  /// A report, which has no forms: a page must have all of these words, and not the others.
   std::vector<std::string> all;
   std::string unless;  ///< "": nothing
 };
@@ -76,9 +78,15 @@ struct Program {
   std::string says;     ///< a name in its messages that no other program has, or ""
 };
 
+/// The layer of a cuDNN reason.
+Layer layer_of(answer::Category category);
+
+/// The words that identify a reason in a text; "" for a reason that only a status or a heading identifies.
+std::string words_of_reason(const answer::KnownReason& reason);
+
 /// Each throws Error(internal) if the built-in data is broken.
 const std::vector<Message>& messages();
-const std::vector<Report>& reports();
+const std::vector<Message>& reports();
 const std::vector<Program>& programs();
 
 }  // namespace attnprobe::explain

@@ -104,7 +104,8 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|SIGABRT|SIGFPE|\\baborts?\\b"},
       {Trouble::compile_time,
-       "compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:for|each|every)|plan building"},
+       "compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:for|each|every)|plan building|"
+       "memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape)"},
       {Trouble::slow,
        "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},
       {Trouble::refused,

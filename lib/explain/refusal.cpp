@@ -67,14 +67,6 @@ std::string with_values(std::string what, const Message& message, const std::str
   return what;
 }
 
-void set_place(Refusal& refusal, const Place& place) {
-  refusal.said = place.said;
-  refusal.line = place.line;
-  refusal.first_line = place.first_line;
-  refusal.times = place.times;
-  refusal.in_log = place.in_log;
-}
-
 // Without the causes that need a cuDNN other than all of `versions`; with all causes if none is known.
 std::vector<std::string> causes_with(const std::vector<Cause>& causes, const std::vector<CudnnVersion>& versions) {
   std::vector<std::string> possible;
@@ -87,39 +79,13 @@ std::vector<std::string> causes_with(const std::vector<Cause>& causes, const std
   return possible;
 }
 
-Refusal of_message(const Message& message, const std::vector<CudnnVersion>& versions = {}) {
-  Refusal refusal;
-  refusal.id = message.id;
-  refusal.layer = message.layer;
-  refusal.who = message.who;
-  refusal.kind = message.kind;
-  refusal.says_why = message.says_why;
+Refusal of_message(const Message& message, const Place& place, const std::vector<CudnnVersion>& versions = {}) {
+  Refusal refusal{message, place, causes_with(message.causes, versions), "", ""};
   refusal.headline = headline_of(message);
-  refusal.means = message.means;
-  refusal.causes = causes_with(message.causes, versions);
-  refusal.next = message.next;
-  refusal.source = message.source;
   return refusal;
 }
 
 }  // namespace
-
-Layer layer_of(answer::Category category) {
-  switch (category) {
-    case answer::Category::environment:
-      return Layer::environment;
-    case answer::Category::compilation:
-      return Layer::plan_compilation;
-    case answer::Category::execution:
-    case answer::Category::cuda_error:
-    case answer::Category::cudnn_error:
-      return Layer::execution;
-    case answer::Category::no_candidates:
-      return Layer::cudnn_heuristics;
-    default:
-      return Layer::cudnn_engine;
-  }
-}
 
 std::string headline_of(Layer layer, const std::string& who) {
   switch (layer) {
@@ -144,27 +110,9 @@ std::string headline_of(Layer layer, const std::string& who) {
 
 Refusal refusal_of(const MessageHit& hit, const std::vector<CudnnVersion>& versions) {
   const Message& message = *hit.message;
-  Refusal refusal = of_message(message, versions);
+  Refusal refusal = of_message(message, hit.place, versions);
   if (message.rule != nullptr) refusal.means = with_values(message.means, message, hit.place.said);
   refusal.versions = message.versions[std::min(hit.match, message.versions.size() - 1)];
-  set_place(refusal, hit.place);
-  return refusal;
-}
-
-Refusal refusal_of(const ReasonHit& hit) {
-  const answer::KnownReason& reason = *hit.reason;
-  Refusal refusal;
-  refusal.id = reason.id;
-  refusal.layer = layer_of(reason.category);
-  refusal.who = "cuDNN";
-  refusal.headline = headline_of(refusal.layer, refusal.who);
-  refusal.means = reason.meaning;
-  refusal.next = reason.help;
-  if (!reason.since.empty() || !reason.until.empty())
-    refusal.versions = fmt::format("cuDNN {} to {} were seen to say it", reason.since.empty() ? "9.8.0" : reason.since,
-                                   reason.until.empty() ? "the newest" : reason.until);
-  refusal.source = reason.source;
-  set_place(refusal, hit.place);
   return refusal;
 }
 
@@ -175,6 +123,7 @@ Refusal reading(const std::string& id, Layer layer, const std::string& who, std:
   refusal.who = who;
   refusal.kind = MessageKind::reading;
   refusal.headline = std::move(headline);
+  refusal.in_log = false;
   return refusal;
 }
 
@@ -190,25 +139,21 @@ const RE2& compiled(const std::string& words) {
 
 }  // namespace
 
-bool fits(const Report& report, std::string_view page) {
+bool fits(const Message& report, std::string_view page) {
   if (!report.unless.empty() && has_words(page, compiled(report.unless))) return false;
   return std::all_of(report.all.begin(), report.all.end(),
                      [&](const std::string& words) { return has_words(page, compiled(words)); });
 }
 
-Refusal refusal_of(const Report& report, std::string_view page) {
-  Refusal refusal = of_message(report.message);
-  const RE2& first = compiled(report.all.front());
+Refusal refusal_of_report(const Message& report, std::string_view page) {
   re2::StringPiece found;
-  if (first.Match(piece(page), 0, page.size(), RE2::UNANCHORED, &found, 1)) {
-    const auto at = static_cast<size_t>(found.data() - page.data());
-    set_place(refusal, {.said = std::string(found.data(), found.size()),
-                        .line = std::string(trim(sentence_at(page, at)).substr(0, longest_line_shown)),
-                        .first_line = line_at(page, at),
-                        .times = 1,
-                        .in_log = false});
-  }
-  return refusal;
+  compiled(report.all.front()).Match(piece(page), 0, page.size(), RE2::UNANCHORED, &found, 1);
+  const auto at = static_cast<size_t>(found.data() - page.data());
+  return of_message(report, {.said = std::string(found.data(), found.size()),
+                             .line = std::string(trim(sentence_at(page, at)).substr(0, longest_line_shown)),
+                             .first_line = line_at(page, at),
+                             .times = 1,
+                             .in_log = false});
 }
 
 }  // namespace attnprobe::explain

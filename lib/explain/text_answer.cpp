@@ -160,29 +160,27 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   const TextFacts& facts = findings.facts;
   TextAnswer answer;
   std::vector<std::pair<Rank, Refusal>> ranked;
-  const auto add = [&](Refusal refusal, bool is_message, int64_t order) {
+  const auto add = [&](Refusal refusal, const answer::KnownReason* reason) {
     if (skip_log && refusal.in_log) return;
-    if (is_message && !is_founded(refusal, facts)) return;
+    if (reason == nullptr && !is_founded(refusal, facts)) return;
     const Rank rank{refusal.kind == MessageKind::note || (is_warned(refusal) && refusal.layer == Layer::environment),
                     refusal.layer,
                     refusal.kind == MessageKind::general,
-                    is_message,
+                    reason == nullptr,
                     distance_from_error(refusal),
-                    order};
+                    reason != nullptr ? -int64_t{reason->progress} : -static_cast<int64_t>(refusal.said.size())};
     ranked.emplace_back(rank, std::move(refusal));
   };
-  for (const auto& hit : findings.reasons) add(refusal_of(hit), false, static_cast<int64_t>(ranked.size()));
   const std::vector<CudnnVersion> versions = cudnns_of(facts);
-  for (const auto& hit : findings.messages)
-    add(refusal_of(hit, versions), true, -static_cast<int64_t>(hit.place.said.size()));
+  for (const auto& hit : findings.messages) add(refusal_of(hit, versions), hit.message->reason);
   rank_behind_what_they_hand_on(ranked);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
   take_callers(answer);
   if (facts.is_about_others()) say_it_is_no_attention(answer.refusals, facts.other_operations.front());
-  for (const Report& report : reports())
+  for (const Message& report : reports())
     if (fits(report, findings.pasted)) {
-      answer.refusals.insert(answer.refusals.begin(), refusal_of(report, findings.pasted));
+      answer.refusals.insert(answer.refusals.begin(), refusal_of_report(report, findings.pasted));
       break;
     }
   const bool is_known = std::any_of(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {

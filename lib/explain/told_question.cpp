@@ -72,14 +72,6 @@ class Reader {
     return is_first;
   }
 
-  // A field that is the pattern's only number.
-  void number(const std::string& field, const RE2& pattern, int64_t most = most_size) {
-    each(pattern, [&](const std::string* words) {
-      const auto size = size_of(words[1]);
-      return size && *size <= most && set(field, *size);
-    });
-  }
-
   // Whether the pattern matches without a negation such as "no causal mask" or "without dropout".
   bool says(const RE2& pattern) {
     static const RE2 denial(
@@ -199,74 +191,72 @@ void read_mask(Reader& reader) {
   if (!mask.empty()) reader.set("mask", mask);
 }
 
-void read_sizes(Reader& reader) {
-  static const RE2 qk_v = any(
-      "head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|for Q and K and|for QK and|\\(?qk\\)?,? and) ?(\\d{2,4})");
-  static const RE2 heads_of = any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b");
-  static const RE2 head_dim = any(
-      "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d_?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b");
-  static const RE2 letter_d = RE2("\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()),
-                   d_v = any("\\b(?:d_v|head_?dim_v) ?[=:]? ?(\\d{2,4})\\b");
-  static const RE2 kv_heads = any(
-      "\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b");
-  static const RE2 heads = any(
-      "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b");
-  // "seqlen=4096 heads=16" does not mean 4096 heads.
-  static const RE2 heads_is = any(
-      "\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b");
-  static const RE2 sequences_of = any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b");
-  static const RE2 batch = any(
-      "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,5}) sequences\\b");
-  static const RE2 block = any(
-      "\\b(\\d{1,5}) tokens (?:to|per|in|a|each) (?:a |the |each )?(?:block|page)\\b|\\b(?:page|block)[_ -]?size(?: ?(?:of|is|=|==|:))* ?(\\d{1,5})\\b|\\b(?:pages|blocks) of (\\d{1,5})\\b");
-  static const RE2 paged = any("\\bpaged\\b|page[_ ]table|block[_ ]table");
-  static const RE2 new_tokens =
-      any("\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|seq_?len_?q|q_len|sq) ?[=:] ?(\\d{1,7})\\b");
-  static const RE2 keys = any(
-      "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:] ?(\\d{1,7})\\b");
-  static const RE2 decode = any("\\bdecod(?:e|ing)\\b|\\b(?:one|a single) (?:query|new token)\\b");
-  static const RE2 length = any(
-      "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b");
-  static const RE2 letter_s("\\b(?:S|L|T) ?= ?(\\d{2,7})\\b", exact_case());
-  const auto either = [](const std::string* words) {
-    return size_of(!words[1].empty() ? words[1] : !words[2].empty() ? words[2] : words[3]);
-  };
-  const auto one_of = [&](const std::string& field, const RE2& pattern, int64_t most) {
-    reader.each(pattern, [&](const std::string* words) {
-      const auto size = either(words);
-      return size && *size <= most && reader.set(field, *size);
+// A field, and the words before or after its number; the first group that matches is the number.
+struct SizeForm {
+  SizeForm(const char* name, int64_t largest, const char* pattern, const RE2::Options& options = any_case())
+      : field(name), most(largest), words(pattern, options) {}
+  std::string field;  // "length" is that of Q, of K and V if Q has one
+  int64_t most;
+  RE2 words;
+};
+
+// Two sizes of one phrase: "head dimensions 192 for Q and K and 128 for V", "16 heads of 128", "4 sequences of 2048".
+void read_pairs(Reader& reader) {
+  static const struct {
+    const char *first, *second;
+    RE2 words;
+  } pairs[] = {
+      {"head_dim_qk", "head_dim_v",
+       any("head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|for Q and K and|for QK and|\\(?qk\\)?,? and) ?(\\d{2,4})")},
+      {"heads_q", "head_dim_qk", any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b")},
+      {"batch", "seqlen_q", any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b")}};
+  for (const auto& [first, second, words] : pairs)
+    reader.each(words, [&, one = first, other = second](const std::string* found) {
+      return any_set(
+          {reader.set(one, size_of(found[1]).value_or(1)), reader.set(other, size_of(found[2]).value_or(1))});
     });
-  };
-  reader.each(qk_v, [&](const std::string* words) {
-    return any_set({reader.set("head_dim_qk", size_of(words[1]).value_or(1)),
-                    reader.set("head_dim_v", size_of(words[2]).value_or(1))});
-  });
-  reader.each(heads_of, [&](const std::string* words) {
-    return any_set({reader.set("heads_q", size_of(words[1]).value_or(1)),
-                    reader.set("head_dim_qk", size_of(words[2]).value_or(1))});
-  });
-  reader.number("head_dim_v", d_v, 1024);
-  reader.number("head_dim_qk", head_dim, 1024);
-  reader.number("head_dim_qk", letter_d, 1024);
-  one_of("heads_kv", kv_heads, 1024);
-  reader.number("heads_q", heads_is, 1024);
-  one_of("heads_q", heads, 1024);
-  reader.each(block, [&](const std::string* words) {
-    const auto size = either(words);
-    return size && reader.set("paged", Json{{"block_size", *size}});
-  });
-  if (reader.says(paged)) reader.set("paged", Json{{"block_size", 64}});
-  reader.each(sequences_of, [&](const std::string* words) {
-    return any_set(
-        {reader.set("batch", size_of(words[1]).value_or(1)), reader.set("seqlen_q", size_of(words[2]).value_or(1))});
-  });
-  one_of("batch", batch, 1'000'000);
-  one_of("seqlen_q", new_tokens, most_size);
-  one_of("seqlen_kv", keys, most_size);
-  if (!reader.question.tells("seqlen_q") && reader.says(decode)) reader.set("seqlen_q", 1);
-  const char* longer = reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q";
-  one_of(longer, length, most_size);
-  reader.number(reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q", letter_s);
+}
+
+void read_sizes(Reader& reader) {
+  static const RE2 paged = any("\\bpaged\\b|page[_ ]table|block[_ ]table"),
+                   decode = any("\\bdecod(?:e|ing)\\b|\\b(?:one|a single) (?:query|new token)\\b");
+  // In this order: "seqlen=4096 heads=16" does not mean 4096 heads.
+  static const SizeForm forms[] = {
+      {"head_dim_v", 1024, "\\b(?:d_v|head_?dim_v) ?[=:]? ?(\\d{2,4})\\b"},
+      {"head_dim_qk", 1024,
+       "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d_?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
+      {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()},
+      {"heads_kv", 1024,
+       "\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
+      {"heads_q", 1024,
+       "\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
+      {"heads_q", 1024,
+       "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
+      {"block", 100'000,
+       "\\b(\\d{1,5}) tokens (?:to|per|in|a|each) (?:a |the |each )?(?:block|page)\\b|\\b(?:page|block)[_ -]?size(?: ?(?:of|is|=|==|:))* ?(\\d{1,5})\\b|\\b(?:pages|blocks) of (\\d{1,5})\\b"},
+      {"batch", 1'000'000,
+       "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,5}) sequences\\b"},
+      {"seqlen_q", most_size,
+       "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|seq_?len_?q|q_len|sq) ?[=:] ?(\\d{1,7})\\b"},
+      {"seqlen_kv", most_size,
+       "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:] ?(\\d{1,7})\\b"},
+      {"length", most_size,
+       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b"},
+      {"length", most_size, "\\b(?:S|L|T) ?= ?(\\d{2,7})\\b", exact_case()}};
+  read_pairs(reader);
+  for (const SizeForm& form : forms) {
+    std::string field = form.field;
+    if (field == "length") {
+      if (!reader.question.tells("seqlen_q") && reader.says(decode)) reader.set("seqlen_q", 1);
+      field = reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q";
+    }
+    reader.each(form.words, [&](const std::string* words) {
+      const auto size = size_of(!words[1].empty() ? words[1] : !words[2].empty() ? words[2] : words[3]);
+      if (!size || *size > form.most) return false;
+      return field == "block" ? reader.set("paged", Json{{"block_size", *size}}) : reader.set(field, *size);
+    });
+    if (field == "block" && reader.says(paged)) reader.set("paged", Json{{"block_size", 64}});
+  }
 }
 
 void read_types(Reader& reader) {

@@ -28,19 +28,19 @@ TEST_CASE("Each message of the catalogue is found in its example, and not in its
   size_t entries = 0;
   std::set<std::string> ids;
   for (const Message& message : messages()) {
-    if (message.rule != nullptr) continue;
+    if (message.rule != nullptr || message.reason != nullptr) continue;
     ++entries;
     INFO(message.id);
     CHECK(ids.insert(message.id).second);
     CHECK(found_in(message.example).count(message.id) == 1);
     CHECK(found_in(message.counter_example).count(message.id) == 0);
   }
-  for (const Report& report : reports()) {
+  for (const Message& report : reports()) {
     ++entries;
-    INFO(report.message.id);
-    CHECK(ids.insert(report.message.id).second);
-    CHECK(fits(report, report.message.example));
-    CHECK_FALSE(fits(report, report.message.counter_example));
+    INFO(report.id);
+    CHECK(ids.insert(report.id).second);
+    CHECK(fits(report, report.example));
+    CHECK_FALSE(fits(report, report.counter_example));
   }
   CHECK(entries <= 500);
 }
@@ -50,7 +50,7 @@ TEST_CASE("No form of words is in the catalogue twice", "[catalogue]") {
   for (const Message& message : messages())
     for (const auto& form : message.match) {
       INFO(message.id << ": " << form);
-      if (message.rule == nullptr) CHECK(forms.insert(form).second);
+      if (message.rule == nullptr && message.reason == nullptr) CHECK(forms.insert(form).second);
     }
 }
 

@@ -2,6 +2,7 @@
 #include <string>
 
 #include "answer_to_text.hpp"
+#include "base/notebook.hpp"
 #include "catch.hpp"
 #include "explain/documents.hpp"
 #include "explain/explained.hpp"

@@ -263,6 +263,10 @@ TEST_CASE("Texts of other kinds name the right cause, or the program that raised
        "[pip3] torch==2.6.0\nGPU 0: NVIDIA GeForce RTX 4090\nHIP runtime version: N/A\nMIOpen runtime version: N/A",
        "torch:head_dim_before_2_8"},
       {"torch 2.5 on my H100: the first call of cuDNN attention for each new length takes 2 seconds. Why?", "plans"},
+      {"GPU memory grows with every new sequence length when cuDNN SDPA is on (torch 2.9.1, H100). Memory leak?",
+       "plans"},
+      // PyTorch takes cuDNN by name only: not a refusal.
+      {"Is there any way to use cuDNN attention with a bf16 attn_mask on RTX 6000 Ada? PyTorch 2.7", "accepted"},
       {"FP8 attention with head_dim 96 on H100, cuDNN 9.12, forward only, e4m3, 2048 tokens, 16 heads. Does it work?",
        "fp8_waves_hopper"}};
   for (const auto& [text, id] : cases) {

@@ -4,8 +4,10 @@
 #include <string>
 
 #include "answer_to_text.hpp"
+#include "base/error.hpp"
 #include "base/json.hpp"
 #include "catch.hpp"
+#include "explain/explain_text.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::texts_test {
@@ -69,6 +71,26 @@ TEST_CASE("Calls that PyTorch and JAX refused are answered by the message or the
       UNSCOPED_INFO(text["id"] << ": " << (answer.refusals.empty() ? "nothing" : answer.refusals.front().id));
   }
   CHECK(right * 10 >= texts.size() * 9);
+}
+
+TEST_CASE("Every answer fits 15 lines, the answer first and the next command last", "[texts][slow]") {
+  for (const char* file : {"texts/texts.json", "texts/refused-calls.json"}) {
+    const Json texts = Json::parse(fixture(file))["texts"];
+    for (const Json& text : texts) {
+      INFO(text["text"].get<std::string>());
+      const auto give = [&](const auto& take, std::string*) { take(text["text"].get<std::string>()); };
+      std::string said;
+      try {
+        said = explain_text(explain::explain(typed_text, typed_text, give, {false, ""}), {});
+      } catch (const Error&) {
+        continue;
+      }
+      CHECK(std::count(said.begin(), said.end(), '\n') <= 15);
+      CHECK_FALSE(said.starts_with(' '));
+      const size_t next = said.find("\nnext: ");
+      if (next != std::string::npos) CHECK(said.find('\n', next + 1) + 1 == said.size());
+    }
+  }
 }
 
 }  // namespace attnprobe::test::texts_test
