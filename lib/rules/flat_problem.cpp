@@ -60,6 +60,12 @@ std::vector<std::string> bias_shapes() {
   return shapes;
 }
 
+bool has_stats_gaps(const AttentionSpec& s) {
+  const auto strides = stats_strides(s);
+  const int64_t last = (s.batch - 1) * strides[0] + (s.heads_q - 1) * strides[1] + (s.seqlen_q - 1) * strides[2];
+  return last >= s.batch * s.heads_q * s.seqlen_q;
+}
+
 bool has_row_gaps(const AttentionSpec& s) {
   if (!s.bias->strides) return false;
   const auto dims = bias_dims(s);
@@ -249,6 +255,8 @@ void add_rest(std::vector<Entry>& all) {
     const attention::Strides packed{c.spec.heads_q * c.spec.seqlen_q, c.spec.seqlen_q, 1, 1};
     return stats_strides(c.spec) == packed;
   }));
+  all.push_back(boolean("stats_gaps", "other elements lie between the statistics",
+                        [](const Context& c) { return has_stats_gaps(c.spec); }));
   all.push_back(boolean("stats_by_head", "the heads of the statistics lie further apart than their rows",
                         [](const Context& c) { return stats_strides(c.spec)[1] > stats_strides(c.spec)[2]; }));
   all.push_back(

@@ -279,6 +279,36 @@ TEST_CASE("random plans that only round are right, whatever the data is", "[run]
   CHECK(checked >= 1000);
 }
 
+// Plans may round these to other values than the reference, and be as right.
+TEST_CASE("uncertain signs, exponents and sums in 16 bits have room", "[run]") {
+  using namespace run::kernels;
+  // relu's slope at a score of 1e-7, known to 1e-7: 0 or 1; at 0.01 it is certain, and at an exact 0.
+  CHECK(pointwise_variance(mode_RELU_BWD, 1e-7, 2, 0, 2, 1e-14, 0) >= 4);
+  CHECK(pointwise_variance(mode_RELU_BWD, -1e-7, 2, 0, 0, 1e-14, 0) >= 4);
+  CHECK(pointwise_variance(mode_RELU_BWD, 0.01, 2, 0, 2, 1e-14, 0) < 1e-6);
+  CHECK(pointwise_variance(mode_RELU_BWD, 0, 2, 0, 0, 1e-14, 0) == 0);
+  // exp(-1e10) is 0, unless the exponent is known to 1e10 only.
+  CHECK(pointwise_variance(mode_EXP, -1e10, 0, 0, 0, 4e20, 0) > 1e30);
+  CHECK(pointwise_variance(mode_EXP, -1e10, 0, 0, 0, 1, 0) == 0);
+  // Five heads' dBias nearly cancel, and each partial sum was rounded to f16.
+  std::vector<double> values{0.5, 0.5, 0.5, -0.75, -0.75}, sums(2), partial(2);
+  ReduceArgs args{};
+  args.x = run::packed_view({1, 5, 1, 1}, DataType::f64, reinterpret_cast<char*>(values.data()));
+  args.x.unit = 0x1p-11F;
+  args.y = run::packed_view({1, 1, 1, 1}, DataType::f64, reinterpret_cast<char*>(sums.data()));
+  args.y.error = sizeof(double);
+  args.partial = &partial[0];
+  args.partial_variance = &partial[1];
+  args.parts = 1;
+  args.op = reduce_ADD;
+  reduce_parts(args, 0, 1);
+  reduce_join_parts(args, 0, 1);
+  CHECK(sums[0] == 0);
+  const double of_values = std::sqrt(3 * 0.25 + 2 * 0.5625) * 0x1p-11;
+  CHECK(sums[1] > 1.5 * of_values);
+  CHECK(sums[1] < 4 * of_values);
+}
+
 // cuDNN gives 1e-7 for these, and a relative limit on zero allows nothing.
 TEST_CASE("gradients that are zero have room for rounding", "[run]") {
   for (const char* config :

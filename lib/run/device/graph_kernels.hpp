@@ -104,6 +104,11 @@ ATTNPROBE_BOTH Real reduce_element(int op, Real x) {
   }
 }
 
+/// The rounding of one partial sum: kernels add dBias up in its own type.
+ATTNPROBE_BOTH Real partial_sum_variance(const ReduceArgs& a, Real value) {
+  return a.op == reduce_ADD ? square((Real)a.x.unit) * rounded_square(value) : (Real)0;
+}
+
 /// The maximum of several is as uncertain as the most uncertain of them; a sum adds the variances.
 ATTNPROBE_BOTH Real reduce_join_variance(int op, Real a, Real b) {
   const bool picks = op == reduce_MAX || op == reduce_MIN || op == reduce_AMAX;
@@ -131,6 +136,7 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
       value = reduce_join(a.op, value, reduce_element(a.op, x));
       if (a.y.error == 0 || !is_number(x)) continue;
       variances = reduce_join_variance(a.op, variances, variance(a.x, q, x) + (Real)per * square(f32_unit() * x));
+      if (k >= a.parts) variances += partial_sum_variance(a, value);
     }
     a.partial[i] = value;
     if (a.y.error != 0) a.partial_variance[i] = variances;
@@ -147,7 +153,9 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
     Real variances = a.keep != 0 ? variance(a.y, p, value) : (Real)0;
     for (Index part = 0; part < a.parts; ++part) {
       value = reduce_join(a.op, value, a.partial[i * a.parts + part]);
-      if (a.y.error != 0) variances = reduce_join_variance(a.op, variances, a.partial_variance[i * a.parts + part]);
+      if (a.y.error == 0) continue;
+      variances = reduce_join_variance(a.op, variances, a.partial_variance[i * a.parts + part]);
+      if (part > 0 || a.keep != 0) variances += partial_sum_variance(a, value);
     }
     if (a.op == reduce_AVG) {
       value /= (Real)per;

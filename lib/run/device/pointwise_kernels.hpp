@@ -165,8 +165,9 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
     case mode_ABS:
       return vx;
     case mode_EXP:
-      return y == 0 ? (Real)0
-                    : square(y) * (square(expm1(sqrt(vx))) + square(exp_unit())) + square(least_probability());
+      // The exponential of a very uncertain number may underflow here and be large in the plan.
+      if (y == 0) return square(exp(x + sqrt(vx)));
+      return square(y) * (square(expm1(sqrt(vx))) + square(exp_unit())) + square(least_probability());
     case mode_LOG:
       return vx / (x * x) + square(4 * f32_unit());
     case mode_RECIPROCAL:
@@ -191,6 +192,8 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
   const Real step = (Real)0.0078125;
   const bool backward = mode >= mode_RELU_BWD && mode <= mode_GELU_APPROX_TANH_BWD;
   if (backward) {
+    // The slope of relu jumps at 0: where the sign is uncertain, so is all of the gradient. Exact zeros are certain.
+    if (mode == mode_RELU_BWD) return square(slope(mode, x)) * vb + (x != 0 && x * x <= 16 * vx ? square(b) : (Real)0);
     const Real bend = (slope(mode, x + step) - slope(mode, x - step)) / (2 * step);
     return square(slope(mode, x)) * vb + square(b * bend) * vx +
            square(activation_unit()) * (square(b * ((Real)1 + fabs(x * bend))) + vb);
