@@ -153,8 +153,7 @@ namespace {
 std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) {
   if (options.cudnn != "all" && options.cudnn.find(',') == std::string::npos) return {options.cudnn};
   if (work.after)
-    throw Error(ErrorKind::usage,
-                fmt::format("--cudnn {}: what is read here is answered for one cuDNN", options.cudnn));
+    throw Error(ErrorKind::usage, fmt::format("--cudnn {}: these are several; allowed here: one", options.cudnn));
   if (options.cudnn != "all") return split(options.cudnn, ',');
   std::vector<gpu::Target> targets;
   for (const auto& group : work.groups) targets.insert(targets.end(), group.targets.begin(), group.targets.end());
@@ -236,7 +235,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
 namespace {
 
 void add_constraint_options(CLI::App& command, probe::Constraints& constraints) {
-  const std::string group = "What an engine config must keep to";
+  const std::string group = "Constraints on engine configs";
   command
       .add_option_function<uint64_t>(
           "--max-workspace",
@@ -268,16 +267,16 @@ void add_walk_options(CLI::App& command, std::string& modes, campaign::PlanOptio
   campaign.walk.plans = probe::Plans::automatic;
   add_enum_option(
       command, "--plans", campaign.walk.plans,
-      "none; first: compile plans in turn until one does; build: compile each; run: execute, verify and time each on a "
-      "real GPU; run_first: only the first that compiles, which a program gets; auto (default): "
-      "run on a real GPU; on a simulated one first where one config is asked on one target, else none")
+      "none. `first`: compile plans in turn until one works. `build`: compile each. `run`: execute, verify and time "
+      "each on a real GPU. `run_first`: only the first that compiles. `auto` (default): run on a real GPU; simulated, "
+      "first for a single answer, else none")
       ->group(how_far);
   add_constraint_options(command, campaign.constraints);
   command
-      .add_flag("--sweep,!--quick", campaign.walk.sweep_where_none,
-                fmt::format("--sweep: where nothing works, try every engine and knob, and what may help; --quick: look "
-                            "no further; default: {}",
-                            campaign.walk.sweep_where_none ? "--sweep" : "--quick"))
+      .add_flag(
+          "--sweep,!--quick", campaign.walk.sweep_where_none,
+          fmt::format("--sweep: if nothing works, try every engine, knob and workaround; --quick: do not; default: {}",
+                      campaign.walk.sweep_where_none ? "--sweep" : "--quick"))
       ->group(how_far);
   command
       .add_option("--timeout", campaign.timeout_seconds,
@@ -293,8 +292,7 @@ void add_framework_option(CLI::App& command, std::vector<std::string>& words) {
   command
       .add_option(
           "--framework", words,
-          "whether a framework gets to cuDNN, and if not, by which rule: torch (the newest release that was read), torch==2.11, "
-          "jax, te, …; comma list, or all (docs/frameworks.md)")
+          "frameworks whose rules are checked before cuDNN: torch (its newest known release), torch==2.11, jax, te, …; comma list, or all")
       ->allow_extra_args(false)
       ->group("What is asked");
 }
@@ -332,8 +330,7 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
       .add_option_function<std::vector<std::string>>(
           "--sanitize",
           [&run_options](const std::vector<std::string>& words) { run_options.sanitizers = sanitizers_of(words); },
-          "execute each plan under NVIDIA's compute-sanitizer, too: memcheck, racecheck, initcheck, synccheck; comma "
-          "list; alone: the first three")
+          "also run each plan under NVIDIA's compute-sanitizer: memcheck, racecheck, initcheck, synccheck; comma list; without a value: the first three")
       ->delimiter(',')
       ->expected(0, static_cast<int>(names_of<run::Sanitizer>().size()))
       ->transform(one_of(names_of<run::Sanitizer>()))
@@ -350,9 +347,8 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
               default_target)
       ->group(where);
   command
-      .add_option(
-          "--cudnn", options.cudnn,
-          "libcudnn.so.9, a folder that holds it, or a version (9.14, latest); comma list, or all that are here")
+      .add_option("--cudnn", options.cudnn,
+                  "libcudnn.so.9, its folder, or a version (9.14, latest); comma list, or all")
       ->group(where);
   add_fetch_option(command, options.fetch);
   add_framework_option(command, options.frameworks);
@@ -361,13 +357,11 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
   command.add_option("-f,--format", options.format, report::format_help())
       ->transform(one_of(report::format_names()))
       ->group(output);
-  auto* file = command.add_option("-o,--output", options.output, "file for it; default: standard output");
+  auto* file = command.add_option("-o,--output", options.output, "output file; default: standard output");
   file->group(output);
   command
-      .add_flag(
-          "--resume", options.resume,
-          "go on with a run of plans that was stopped or killed and had the same -o: what it had found is not asked "
-          "again")
+      .add_flag("--resume", options.resume,
+                "continue an interrupted run of plans with the same -o; finished plans are not repeated")
       ->needs(file)
       ->group(output);
   command.add_option("--report", options.reports, "further reports, FORMAT=FILE")->group(output);

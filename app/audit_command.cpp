@@ -103,22 +103,24 @@ int run_audit(AuditOptions options) {
 
 void add_audit(CLI::App& app, Run& run) {
   auto options = std::make_shared<AuditOptions>();
-  auto* command = app.add_subcommand(
-      "audit", "Frameworks' gates against cuDNN's answer: what they refuse though it works, and what they let through");
+  auto* command =
+      app.add_subcommand("audit", "Compare frameworks' gates with cuDNN: unnecessarily rejected, wrongly accepted");
   command->add_option("CONFIGS", options->configs, "config files; default: a systematic sweep");
   command->add_option("--framework", options->frameworks, "as torch==2.11, jax, te; comma list; default: all")
       ->delimiter(',');
   command->add_option("-t,--target", options->target, "as in probe; default: representative");
-  command->add_option("--cudnn", options->cudnns, "versions or paths, a comma list, or all; default: the one at hand")
+  command
+      ->add_option("--cudnn", options->cudnns,
+                   "versions or paths, a comma list, or all; default: the one that probe uses")
       ->delimiter(',');
   command->add_option("-j,--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs);
   command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);
   add_fetch_option(*command, options->fetch);
-  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing");
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell; do not use the cache");
   command->add_option("-f,--format", options->format, "table, md or json")->transform(one_of({"table", "md", "json"}));
-  command->add_option("-o,--output", options->output, "file for it; default: standard output");
+  command->add_option("-o,--output", options->output, "output file; default: standard output");
   command->callback([options, &run] { run = [options] { return run_audit(*options); }; });
 }
 

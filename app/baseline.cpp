@@ -29,7 +29,7 @@ report::BaselineLock before_update(const std::string& file) try {
   return report::read_lock(file);
 } catch (const Error& e) {
   if (!report::is_lock(file)) throw;
-  spdlog::warn("{}; it is written anew", e.what());
+  spdlog::warn("{}; it is rewritten", e.what());
   return {};
 }
 
@@ -44,14 +44,14 @@ report::BaselineLock before_check(const std::string& file) {
 
 void add_baseline_options(CLI::App& command, BaselineOptions& options) {
   const std::string group = "Baseline";
-  auto* baseline = command.add_option("--baseline", options.file,
-                                      "a lock file that is committed, a line a cell: 0 where nothing got worse since, "
-                                      "whatever the answers are; --out is not needed");
+  auto* baseline = command.add_option(
+      "--baseline", options.file,
+      "lock file to commit, one line per cell. Exit code 0 if nothing got worse since, whatever the answers; --out is optional");
   baseline->group(group);
-  command.add_flag("--update", options.update, "write the baseline anew")->needs(baseline)->group(group);
+  command.add_flag("--update", options.update, "rewrite the baseline")->needs(baseline)->group(group);
   command
       .add_option("--report", options.reports,
-                  "FORMAT=FILE, several times: what got worse, as junit or md (a step summary)")
+                  "FORMAT=FILE, repeatable: the regressions as junit or md (a step summary)")
       ->needs(baseline)
       ->group(group);
 }
@@ -74,9 +74,8 @@ Baseline::Baseline(BaselineOptions options, std::string asked, const std::vector
   for (const NamedFile& output : outputs) OutputFile{output.path};
   before_ = options_.update ? before_update(options_.file) : before_check(options_.file);
   if (!options_.update && before_.options != asked_)
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: it was asked with {}, and this run asks with {}; --update writes it anew",
-                            options_.file, or_usual(before_.options), or_usual(asked_)));
+    throw Error(ErrorKind::usage, fmt::format("{}: it was made with {}, this run uses {}; --update rewrites it",
+                                              options_.file, or_usual(before_.options), or_usual(asked_)));
 }
 
 int Baseline::finish(const report::CellTable& table, const std::vector<bool>& has_expectation,
@@ -99,7 +98,7 @@ int Baseline::finish(const report::CellTable& table, const std::vector<bool>& ha
     report.comparison.changes.clear();
     is_written = true;
   } else if (options_.update) {
-    spdlog::error("{} is left as it was: {} could not be asked", options_.file,
+    spdlog::error("{} is unchanged: {} could not be asked", options_.file,
                   counted(static_cast<int64_t>(unasked), "cell"));
   }
   for (const Report& each : reports_)

@@ -216,7 +216,7 @@ void add_output_options(CLI::App& command, BugsOptions& options) {
   command.add_option("-f,--format", options.format, "table or json")
       ->transform(one_of({"table", "json"}))
       ->group("Output");
-  command.add_option("-o,--output", options.output, "file for it; default: standard output")->group("Output");
+  command.add_option("-o,--output", options.output, "output file; default: standard output")->group("Output");
 }
 
 }  // namespace
@@ -224,27 +224,25 @@ void add_output_options(CLI::App& command, BugsOptions& options) {
 void add_bugs(CLI::App& app, Run& run) {
   auto options = std::make_shared<BugsOptions>();
   auto* command =
-      app.add_subcommand("bugs", "Known bugs of cuDNN's attention, whom they concern, and their experiments");
+      app.add_subcommand("bugs", "Known bugs of cuDNN's attention, what they affect, and experiments that show them");
   command
-      ->add_option("--for", options->frameworks,
-                   "those that a framework can meet with the cuDNN that it brings: torch==2.13, jax; or a requirements "
-                   "file, lock file or Python environment; comma list")
+      ->add_option(
+          "--for", options->frameworks,
+          "bugs of the cuDNN that a framework ships: torch==2.13, jax; or a requirements file, lock file or Python environment; comma list")
       ->allow_extra_args(false);
-  command->add_option("-t,--target", options->target, "those of GPUs, as in probe; default: of any");
-  command->add_option("--cudnn", options->cudnn, "those of versions, here or not: 9.19; comma list; default: of any");
+  command->add_option("-t,--target", options->target, "bugs on these GPUs, as in probe; default: any");
+  command->add_option("--cudnn", options->cudnn,
+                      "bugs of these versions, installed or not: 9.19; comma list; default: any");
   add_output_options(*command, *options);
   command->require_subcommand(0, 1);
 
   auto* make = command->add_subcommand(
-      "run",
-      "Makes their experiments with the cuDNN at hand: on a GPU plans run, for a simulated one they are compiled");
+      "run", "Run their experiments with the installed cuDNN; for simulated GPUs, plans are only compiled");
   make->add_option("BUG", options->ids, "their names; default: all that concern the GPU");
   make->add_option("-t,--target", options->target,
                    "as in probe; default: this machine's GPUs, else the representative ones");
-  make->add_option("--cudnn", options->cudnn,
-                   "libcudnn.so.9, a folder that holds it, or a version; comma list, or all");
-  make->add_option("--record", options->record,
-                   "file of sightings to write what was seen into (lib/rules/cudnn/sightings.json)")
+  make->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version; comma list, or all");
+  make->add_option("--record", options->record, "file of sightings to update (lib/rules/cudnn/sightings.json)")
       ->group("Output");
   make->add_option("--mode", options->ask.modes, "heuristic modes, comma list of A, B, FALLBACK; default: A");
   make->add_option("-j,--jobs", options->ask.campaign.jobs, "worker processes at a time; default: the cores")

@@ -1,4 +1,4 @@
-// Which configs a command asks about: files, fields given as options, or both.
+// The configs that a command asks about: files, fields given as options, or both.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -32,11 +32,11 @@ void add_file_option(CLI::App& command, ConfigOptions& options);
 /// The files and the fields.
 void add_config_options(CLI::App& command, ConfigOptions& options);
 
-/// The configs of the files with the fields laid over them, or of the fields alone. Throws Error(usage), which begins with
-/// `nothing` where neither is given.
+/// The configs of the files, with the given fields laid over them, or of only the fields. Throws Error(usage), which
+/// begins with `nothing` if neither is given.
 std::vector<attention::AttentionConfig> read_configs(const ConfigOptions& options, const std::string& nothing);
 
-/// The fields as words of a command line that gives them again, " --heads 12 --seqlen 512".
+/// The fields as words of a command line that repeats them, " --heads 12 --seqlen 512".
 std::string field_words(const ConfigOptions& options);
 
 }  // namespace attnprobe::app

@@ -82,7 +82,7 @@ int list_releases(const CudnnOptions& options) {
                     fmt::format("{} ({})", found.path.string(), found.found_by)});
   }
   print_text(report::aligned(rows, 0));
-  if (rows.size() == 1) print_text("none is here; `attnprobe cudnn fetch latest` brings one\n");
+  if (rows.size() == 1) print_text("none is installed; `attnprobe cudnn fetch latest` downloads one\n");
   return all_met;
 }
 
@@ -139,20 +139,19 @@ int remove_releases(const CudnnOptions& options) {
 
 void add_folder(CLI::App& command, CudnnOptions& options) {
   command.add_option("--folder", options.folder,
-                     "where they lie; default: attnprobe/cudnn in $XDG_CACHE_HOME or ~/.cache");
+                     "their folder; default: attnprobe/cudnn in $XDG_CACHE_HOME or ~/.cache");
 }
 
 }  // namespace
 
 void add_cudnn(CLI::App& app, Run& run) {
   auto options = std::make_shared<CudnnOptions>();
-  auto* command = app.add_subcommand(
-      "cudnn", "cuDNN releases: which are here, fetching others side by side with pip, removing them");
+  auto* command = app.add_subcommand("cudnn", "List, download and remove cuDNN releases, side by side");
   command->require_subcommand(0, 1);
   command->callback([command, options, &run] {
     if (command->get_subcommands().empty()) run = [options] { return list_releases(*options); };
   });
-  auto* list_command = command->add_subcommand("list", "every cuDNN on this machine; also without a word");
+  auto* list_command = command->add_subcommand("list", "every cuDNN on this machine (the default)");
   list_command->add_flag("--all", options->all, "the known releases instead, with the sizes of their downloads");
   add_folder(*list_command, *options);
   list_command->callback([options, &run] { run = [options] { return list_releases(*options); }; });
@@ -172,12 +171,12 @@ void add_cudnn(CLI::App& app, Run& run) {
       ->add_option("--cuda", options->cuda,
                    "built for this CUDA: 12 or 13; default: 12 for a driver older than 580, else 13 where there is one")
       ->check(CLI::IsMember({12, 13}));
-  fetch_command->add_option("--wheel", options->wheels, "take this file, which was downloaded by other means");
+  fetch_command->add_option("--wheel", options->wheels, "install this file, downloaded by other means");
   fetch_command->add_flag("--dry-run", options->dry_run, "say what would be downloaded, with sizes");
   add_folder(*fetch_command, *options);
   fetch_command->callback([options, &run] { run = [options] { return fetch_releases(*options); }; });
 
-  auto* remove_command = command->add_subcommand("remove", "remove releases that were fetched");
+  auto* remove_command = command->add_subcommand("remove", "remove fetched releases");
   remove_command->add_option("VERSION", options->versions, "in full, as `attnprobe cudnn list` says it")->required();
   add_folder(*remove_command, *options);
   remove_command->callback([options, &run] { run = [options] { return remove_releases(*options); }; });

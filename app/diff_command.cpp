@@ -78,9 +78,9 @@ int diff(DiffCommand command) {
   if (found.compared == 0)
     throw Error(
         ErrorKind::usage,
-        fmt::format("{} and {} have no cell in common: no config of one name on the same GPU (and, where a report has "
-                    "several, of the same cuDNN: --old-cudnn and --new-cudnn pick one)",
-                    command.before, command.after));
+        fmt::format(
+            "{} and {} have no cell in common: no config name on the same GPU and cuDNN (--old-cudnn and --new-cudnn pick one of several)",
+            command.before, command.after));
   if (command.format == "table")
     write_text(command.output, diff_text(found, terminal_style(false)));
   else
@@ -94,21 +94,20 @@ int diff(DiffCommand command) {
 
 void add_diff(CLI::App& app, Run& run) {
   auto options = std::make_shared<DiffCommand>();
-  auto* command = app.add_subcommand("diff", "What changed between two reports: of two days, or of two cuDNN versions");
+  auto* command = app.add_subcommand("diff", "Compare two reports: of two days, or of two cuDNN versions");
   command->add_option("OLD", options->before, "a folder of `attnprobe matrix`, or a JSON report")->required();
   command->add_option("NEW", options->after, "another, or the same")->required();
-  command->add_option("--old-cudnn", options->options.old_cudnn, "of OLD only this version's cells: 9.14 or 9.14.0");
-  command->add_option("--new-cudnn", options->options.new_cudnn, "of NEW only this version's");
+  command->add_option("--old-cudnn", options->options.old_cudnn, "only this version's cells of OLD: 9.14 or 9.14.0");
+  command->add_option("--new-cudnn", options->options.new_cudnn, "only this version's cells of NEW");
   command
       ->add_option("--tolerance", options->options.tolerance, "times that differ by less are equal; default: 0.05, 5 %")
       ->check(check_share);
-  command->add_option("--fail-on", options->fail_on,
-                      "kinds of change for which the exit code is 1, comma list; regression (default): "
-                      "now_no, yes_to_but, wrong, lost (crashes, hangs or fails now), slower; any; none; the others "
-                      "are " +
-                          other_kinds());
+  command->add_option(
+      "--fail-on", options->fail_on,
+      "changes that give exit code 1, comma list; regression (default): now_no, yes_to_but, wrong, lost (crashes, hangs or fails now), slower; any; none; the others are " +
+          other_kinds());
   command->add_option("-f,--format", options->format, "table, md or json")->transform(one_of({"table", "md", "json"}));
-  command->add_option("-o,--output", options->output, "file for it; default: standard output");
+  command->add_option("-o,--output", options->output, "output file; default: standard output");
   command->footer(
       "Exit codes: 0 no such change, 1 one that --fail-on names, 2 bad command line or report, 3 the environment "
       "lacks something.");

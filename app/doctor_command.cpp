@@ -43,7 +43,7 @@ struct DoctorOptions {
 
 // The first problem in one sentence, with its one command.
 std::string verdict_text(const std::vector<campaign::EnvironmentProblem>& problems) {
-  if (problems.empty()) return "nothing was found that would go wrong\n";
+  if (problems.empty()) return "no problem found\n";
   return fmt::format("{}\n-> {}\n", problems.front().what, problems.front().cure);
 }
 
@@ -131,7 +131,7 @@ int doctor_of_process(const DoctorOptions& options) {
 
 void add_doctor(CLI::App& app, Run& run) {
   auto options = std::make_shared<DoctorOptions>();
-  auto* command = app.add_subcommand("doctor", "What this machine has, and what works on it");
+  auto* command = app.add_subcommand("doctor", "Show what this machine has and what works on it");
   auto* cudnn = command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it");
   auto* python =
       command->add_option("--python", options->python,

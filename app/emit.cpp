@@ -13,10 +13,10 @@ namespace {
 
 const answer::Question& only_question(const std::vector<answer::Question>& questions) {
   if (questions.size() == 1) return questions.front();
-  throw Error(ErrorKind::usage,
-              fmt::format("--emit: {} questions are asked, and a program is one; allowed: one config, "
-                          "or one graph (--graph)",
-                          questions.size()));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("--emit: {} questions, but it writes one program; allowed: one config, or one graph (--graph)",
+                  questions.size()));
 }
 
 // Without a named GPU, the first one here is as good as the others.
@@ -24,13 +24,13 @@ gpu::Target only_target(const AskOptions& options, const std::string& otherwise)
   const auto targets = choose_targets(options, otherwise);
   if (targets.size() == 1 || options.target.empty()) return targets.front();
   throw Error(ErrorKind::usage,
-              fmt::format("--target {}: these are {} GPUs, and a program asks about one; allowed: one", options.target,
-                          targets.size()));
+              fmt::format("--target {}: these are {} GPUs; allowed: one", options.target, targets.size()));
 }
 
 const attention::AttentionSpec& spec_of(const answer::Question& question, const std::string& form) {
   if (question.has_spec()) return question.config.spec;
-  throw Error(ErrorKind::usage, fmt::format("--emit {}: no config builds this graph; allowed: cpp", form));
+  throw Error(ErrorKind::usage,
+              fmt::format("--emit {}: this graph cannot be expressed as a config; allowed: cpp", form));
 }
 
 std::string program_text(emit::Form form, const AskOptions& options, const answer::Question& question,

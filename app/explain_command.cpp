@@ -57,8 +57,7 @@ Given given_by(const std::vector<std::string>& words) {
     if (exists(word) && words.size() > 1 && looks_like_path(word))
       throw Error(
           ErrorKind::usage,
-          fmt::format("TEXT: \"{}\" is a file, and other words stand beside it; one file at a time, or one text",
-                      word));
+          fmt::format("TEXT: \"{}\" is a file, and other words follow it; allowed: one file, or one text", word));
   return {"", text};
 }
 
@@ -94,15 +93,13 @@ int run_explain(const ExplainOptions& options) {
 void add_explain(CLI::App& app, Run& run) {
   auto options = std::make_shared<ExplainOptions>();
   auto* command = app.add_subcommand(
-      "explain", "Who refused an attention, why and what to do, from any log or exception's text; needs no cuDNN");
+      "explain", "Find who refused an attention call, why, and what to do, from any log or error text; needs no cuDNN");
   command->add_option(
       "TEXT", options->words,
-      "an exception, a warning, any lines that a program printed; or a file with them (plain, gzip or xz), "
-      "a cuDNN log of any level, a model's config.json and XLA's HLO among them; - is standard input, and so is "
-      "nothing where a pipe is");
+      "an exception, a warning, any output; or a file (plain, gzip, xz): cuDNN log, model's config.json, XLA's HLO; - or a pipe: standard input");
   command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
-  command->add_option("-o,--output", options->output, "file for it; default: standard output");
-  command->add_flag("-v,--verbose", options->verbose, "reasons of graphs that work, too");
+  command->add_option("-o,--output", options->output, "output file; default: standard output");
+  command->add_flag("-v,--verbose", options->verbose, "also reasons of graphs that work");
   command->callback([options, &run] {
     if (options->words.empty() && isatty(STDIN_FILENO) == 1)
       throw Error(ErrorKind::usage, "explain: no text is given; allowed: a file, a message, or a pipe");

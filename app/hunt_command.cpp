@@ -105,14 +105,15 @@ int run_hunt(HuntCommand command) {
 void add_hunt(CLI::App& dev, Run& run) {
   auto options = std::make_shared<HuntCommand>();
   auto* command = dev.add_subcommand(
-      "hunt", "Runs random configs with many cuDNNs on a real GPU; reduces and fences what fails without a warning");
+      "hunt",
+      "Runs random configs with many cuDNNs on a real GPU; reduces unwarned failures and finds their conditions");
   command->add_option("-t,--target", options->target, "the GPU; default: device:0");
   command->add_option("--cudnn", options->cudnn, "versions, folders or libraries; comma list, or all");
   command->add_option("--seeds", options->seeds, "FIRST:COUNT of the random configs; default: 1:2000");
   command->add_option("-o,--output,--out", options->out, "folder for trials.jsonl, hunt.json and hunt.md")->required();
   command->add_flag("--resume", options->resume, "keep the trials in --out and go on");
   command->add_flag("--census", options->census_only, "only run the random configs");
-  command->add_option("--seconds", options->hunt.seconds, "begin nothing after so long; default: no bound")
+  command->add_option("--seconds", options->hunt.seconds, "start no new work after this time; default: no limit")
       ->check(check_seconds);
   command->add_option("--timeout", options->hunt.campaign.timeout_seconds, "seconds for one config")
       ->check(check_seconds);

@@ -99,7 +99,8 @@ int find_limits(LimitsOptions options) {
 
 void add_limits(CLI::App& app, Run& run) {
   auto options = std::make_shared<LimitsOptions>();
-  auto* command = app.add_subcommand("limits", "Where support begins and ends along a field; with two fields, a map");
+  auto* command =
+      app.add_subcommand("limits", "Find where support begins and ends along a field; with two fields, draw a map");
   command
       ->add_option(
           "FIELD", options->fields,
@@ -117,7 +118,9 @@ void add_limits(CLI::App& app, Run& run) {
   add_config_options(*command, options->configs);
   add_framework_option(*command, options->frameworks);
   command->add_option("-t,--target", options->target, "as in probe; default: representative")->group("Where");
-  command->add_option("--cudnn", options->cudnn, "versions or paths, a comma list, or all; default: the one at hand")
+  command
+      ->add_option("--cudnn", options->cudnn,
+                   "versions or paths, a comma list, or all; default: the one that probe uses")
       ->group("Where");
   command->add_option("--mode", options->modes, "heuristic modes, comma list of A, B, FALLBACK")->group("How far");
   command->add_option("-j,--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
@@ -127,16 +130,16 @@ void add_limits(CLI::App& app, Run& run) {
       ->check(check_seconds)
       ->group("How far");
   add_fetch_option(*command, options->fetch);
-  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")->group("How far");
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell; do not use the cache")
+      ->group("How far");
   auto* by = add_enum_option(
       *command, "--by", options->shown,
-      "what makes a run: answer; engine: of the first choice too; category: of the reason too; all of them; time: of a map, each "
-      "point is run on this machine's GPU and drawn by the time of its first choice; default: answer, and all for html");
+      "what starts a new run: answer, engine (of the first choice), category (of the reason), all. `time`: run each point of a map, colour it by the first choice's time. Default: answer; html: all");
   by->group("Output");
   command->add_option("-f,--format", options->format, "table, json, and for a map svg or html")
       ->transform(one_of({"table", "json", "svg", "html"}))
       ->group("Output");
-  command->add_option("-o,--output", options->output, "file for it; default: standard output")->group("Output");
+  command->add_option("-o,--output", options->output, "output file; default: standard output")->group("Output");
   command->callback([options, by, &run] {
     options->is_shown_given = by->count() > 0;
     run = [options] { return find_limits(*options); };

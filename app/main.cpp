@@ -35,7 +35,7 @@ bool wants_colour(int descriptor) {
 
 namespace {
 
-// A file or folder of configs, or standard input; ask is_command() first.
+// A file or folder of configs, or standard input; check is_command() first.
 bool is_file_word(const std::string& word) {
   std::error_code error;
   return word == "-" || word.find_first_of("./") != std::string::npos || std::filesystem::exists(word, error);
@@ -45,7 +45,7 @@ bool is_command(const CLI::App& app, const std::string& word) {
   return !app.get_subcommands([&](const CLI::App* command) { return command->get_name() == word; }).empty();
 }
 
-// `attnprobe x.json --target h100` and `attnprobe --heads 8 …` ask as `attnprobe probe …` does.
+// `attnprobe x.json --target h100` and `attnprobe --heads 8 …` mean `attnprobe probe …`.
 std::vector<std::string> with_default_command(const CLI::App& app, std::vector<std::string> words) {
   for (auto& word : words)  // --heads_kv is --heads-kv
     if (word.starts_with("--"))
@@ -54,11 +54,11 @@ std::vector<std::string> with_default_command(const CLI::App& app, std::vector<s
   resolve_below(words);
   const bool own = words[0] == "--version" || is_command(app, words[0]);
   if (!own) words.insert(words.begin(), "probe");
-  std::reverse(words.begin(), words.end());  // CLI11 takes them so
+  std::reverse(words.begin(), words.end());  // CLI11 expects this order
   return words;
 }
 
-// What stands behind "--" of trace is another program's command line: CLI11 takes "[1,2]" in it for a list of its own.
+// The words after trace's "--" are another program's command line: CLI11 would read "[1,2]" in them as a list.
 std::vector<std::string> words_of_program(int* argc, char** argv) {
   std::vector<std::string> words;
   if (*argc < 2 || (std::string_view(argv[1]) != "trace" && std::string_view(argv[1]) != "completion")) return words;
@@ -79,7 +79,7 @@ void check_command(const CLI::App& app, const std::string& word) {
                                             quoted_list(names)));
 }
 
-// "-x" and "--heds" that no option is, with the nearest one of the command that was meant.
+// Refuses unknown options such as "-x" and "--heds", with the nearest one of the command.
 [[noreturn]] void refuse_unknown(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -168,7 +168,7 @@ int run_command_line(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   using namespace attnprobe;
-  // Not for people: the child process that the others talk to.
+  // The internal worker process; not for users.
   if (argc == 2 && std::string_view(argv[1]) == "worker") return worker::serve(worker::Process::child_socket);
   app::prepare_streams();
   worker::serve_in_this_program();
@@ -189,8 +189,8 @@ int main(int argc, char** argv) {
     spdlog::error("out of memory; --jobs with fewer takes less");
     return app::environment_lacks;
   } catch (const std::system_error& e) {
-    // Threads and files that the machine does not give.
-    spdlog::error("the machine refuses what is needed: {}; see `ulimit -u` and `ulimit -n`", e.what());
+    // Out of threads or files.
+    spdlog::error("out of system resources: {}; see `ulimit -u` and `ulimit -n`", e.what());
     return app::environment_lacks;
   } catch (const std::exception& e) {
     spdlog::critical("unexpected: {}", e.what());

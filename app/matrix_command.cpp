@@ -45,7 +45,7 @@ struct MatrixOptions {
   BaselineOptions baseline;
 };
 
-// Where the configs come from, for messages.
+// The origin of the configs, for messages.
 std::string source_of(const ConfigOptions& configs) {
   return configs.files.empty() ? "the options" : fmt::format("{}", fmt::join(configs.files, ", "));
 }
@@ -104,7 +104,7 @@ fs::path make_folder(const std::string& out) {
   return out;
 }
 
-// A folder for results, this process' alone.
+// A results folder of only this process.
 struct OutFolder {
   explicit OutFolder(const std::string& out) : path(make_folder(out)), lock(path) {
     if (!lock.problem().empty()) spdlog::warn("--out {}", lock.problem());
@@ -120,7 +120,7 @@ report::CellLog::Present present_cells(const MatrixOptions& options) {
   return options.resume ? Present::resume : Present::refuse;
 }
 
-// What this run could not ask, and why the first of it.
+// The cells that this run could not ask, with the first reason.
 class Broken {
  public:
   void add(const answer::Answer& result) {
@@ -140,7 +140,7 @@ class Broken {
   std::mutex mutex_;
 };
 
-// What the environment broke says nothing, and is asked again.
+// Results that the environment broke are dropped and asked again.
 void collect_finished(report::CellLog& log, report::CellCollector& cells) {
   std::vector<campaign::CellPlace> broken;
   log.read_each([&](const campaign::CellPlace& place, const JsonView& cell) {
@@ -150,11 +150,10 @@ void collect_finished(report::CellLog& log, report::CellCollector& cells) {
       cells.add(place, cell);
   });
   log.forget(broken);
-  if (!broken.empty())
-    spdlog::info("{} cells that this machine or somebody on it broke are asked again", broken.size());
+  if (!broken.empty()) spdlog::info("retrying {} cells that failed because of this machine", broken.size());
 }
 
-// Where results go: a folder, or with --baseline alone nowhere but into the table.
+// The destination of results: a folder, or with only --baseline the table in memory.
 struct Gathered {
   Gathered(const MatrixOptions& options, const report::CellHeader& header) : cells(header.axes) {
     if (options.out.empty()) return;
@@ -192,7 +191,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, campaign::P
   auto places = campaign::shard_of(campaign::places_of(group), shard.index, shard.count);
   const size_t all = places.size();
   if (results.log) std::erase_if(places, [&](const auto& place) { return results.log->has(place); });
-  if (places.size() < all) spdlog::info("{} of {} cells were there already", all - places.size(), all);
+  if (places.size() < all) spdlog::info("{} of {} cells were already done", all - places.size(), all);
   Progress progress(places.size());
   campaign::Session session = options.session;
   session.stop = stop_gently();
@@ -235,14 +234,14 @@ void check_baseline(const MatrixOptions& options) {
                 fmt::format("--update: --shard {} asks only a part; allowed: the whole matrix", options.shard));
 }
 
-// Everything is looked at before the folder is touched.
+// Checks everything before it changes the folder.
 int matrix(MatrixOptions options) {
   check_baseline(options);
   read_modes(options.modes, options.campaign.walk);
   const Shard shard = read_shard(options.shard);
   if (!options.configs.given())
     throw Error(ErrorKind::usage,
-                "a matrix of what? Give config files, or a problem such as --heads 12 --seqlen 512 --head-dim 64");
+                "no config; allowed: config files, or a problem such as --heads 12 --seqlen 512 --head-dim 64");
   const attention::MatrixDocument files =
       attention::load_matrix_documents(options.configs.files, options.configs.overrides);
   check_names(files.configs, source_of(options.configs));
@@ -259,9 +258,9 @@ int matrix(MatrixOptions options) {
   std::unique_ptr<campaign::WalkCache> cache;
   const fs::path kept = cache_file(options.cache);
   if (!options.no_cache && kept.empty()) {
-    spdlog::warn("no answers are kept: {}", no_cache_file);
+    spdlog::warn("answers are not cached: {}", no_cache_file);
   } else if (!options.no_cache) {
-    // A cache that was named must work. Without the usual one, answers only take longer.
+    // A named cache must work. Without the usual one, answers only take longer.
     cache = options.cache.empty() ? campaign::usual_cache(warn) : std::make_unique<campaign::WalkCache>(kept, warn);
     options.session.cache = cache.get();
   }
@@ -292,7 +291,7 @@ void add_matrix(CLI::App& app, Run& run) {
   auto options = std::make_shared<MatrixOptions>();
   options->campaign.walk.sweep_where_none = false;
   auto* command = app.add_subcommand(
-      "matrix", "Configs on many GPUs with many cuDNN versions, to a folder of reports with a page to look at");
+      "matrix", "Ask configs on many GPUs with many cuDNN versions; write a folder of reports with an HTML page");
   command->add_option(
       "FILE", options->configs.files,
       "config documents, or patterns of them; one may also name \"targets\", \"cudnn\", \"framework\" and "
@@ -307,17 +306,15 @@ void add_matrix(CLI::App& app, Run& run) {
   command
       ->add_option(
           "--cudnn", options->cudnns,
-          "libraries, folders or versions (9.14: the newest 9.14 that is here; latest), comma list, or all; default: the "
-          "files', else the one that `attnprobe` takes")
+          "libraries, folders or versions (9.14: the newest installed 9.14; latest), comma list, or all; default: the files', else the one that `attnprobe` takes")
       ->group("Where");
   add_fetch_option(*command, options->fetch);
   add_framework_option(*command, options->frameworks);
   add_walk_options(*command, options->modes, options->campaign);
   add_run_options(*command, options->campaign.run);
   command
-      ->add_flag(
-          "--suggest", options->suggest,
-          "for each refused cell two changes after which cuDNN's support check passes: some 30 questions more for each")
+      ->add_flag("--suggest", options->suggest,
+                 "for each refused cell, two changes that pass cuDNN's support check; about 30 more questions per cell")
       ->group("How far");
   const std::string output = "Output";
   auto* out = command->add_option("-o,--output,--out", options->out,
@@ -326,19 +323,18 @@ void add_matrix(CLI::App& app, Run& run) {
   command->add_option("--title", options->title, "of the page; default: the first file's name")->group(output);
   command->add_option("--shard", options->shard, "i/n: only the i-th of n equal parts; `attnprobe merge` joins them")
       ->group(output);
-  auto* resume =
-      command->add_flag("--resume", options->resume,
-                        "go on with what a killed run left in --out, and ask again what the environment broke");
+  auto* resume = command->add_flag("--resume", options->resume,
+                                   "resume an interrupted run and retry cells that failed for environment reasons");
   resume->needs(out)->group(output);
-  command->add_flag("--overwrite", options->overwrite, "replace the cells that are in --out already")
+  command->add_flag("--overwrite", options->overwrite, "replace the cells in --out")
       ->excludes(resume)
       ->needs(out)
       ->group(output);
   command
       ->add_option("--cache", options->cache,
-                   "file of answers that were given before; default: " + campaign::default_cache_file().string())
+                   "file of cached answers; default: " + campaign::default_cache_file().string())
       ->group(output);
-  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell, and keep nothing")->group(output);
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell; do not use the cache")->group(output);
   add_baseline_options(*command, options->baseline);
   command->callback([options, &run] { run = [options] { return matrix(*options); }; });
 }
@@ -356,9 +352,9 @@ void add_merge(CLI::App& app, Run& run) {
   command
       ->add_option("-o,--output,--out", options->out, "folder for the reports; it may be one of those that are merged")
       ->required();
-  command->add_flag("--overwrite", options->overwrite, "replace the cells that are in --out already and not merged");
+  command->add_flag("--overwrite", options->overwrite, "replace the cells in --out that are not merged");
   command->add_option("--title", options->title, "of the page; default: the first report's");
-  command->add_flag("--allow-missing", options->allow_missing, "cells that no report has are not an error");
+  command->add_flag("--allow-missing", options->allow_missing, "missing cells are not an error");
   command->callback([options, &run] {
     run = [options]() -> int {
       const OutFolder folder(options->out);
@@ -366,7 +362,7 @@ void add_merge(CLI::App& app, Run& run) {
           report::merge_cells({options->inputs.begin(), options->inputs.end()}, folder.path / "cells.jsonl",
                               options->title, options->overwrite);
       if (merged.conflicts > 0)
-        spdlog::warn("{} cells are in several reports and differ; the last was taken", merged.conflicts);
+        spdlog::warn("{} cells are in several reports and differ; the last one is used", merged.conflicts);
       if (!merged.differing.empty())
         spdlog::warn("{}{} is not the same in all of these", merged.differing.front(),
                      merged.differing.size() == 1 ? "" : fmt::format(" (and {} more)", merged.differing.size() - 1));
@@ -378,8 +374,7 @@ void add_merge(CLI::App& app, Run& run) {
       const size_t all = axes.configs.size() * axes.targets.size() * axes.cudnns.size();
       if (log.size() == all || options->allow_missing) return exit_code(table);
       spdlog::error(
-          "{} of the matrix's {} cells are in none of these: is a shard missing, or was one stopped? --allow-missing "
-          "for reports that need not be whole",
+          "{} of the matrix's {} cells are missing: was a shard left out or stopped? --allow-missing accepts that",
           all - log.size(), all);
       return environment_lacks;
     };

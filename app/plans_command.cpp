@@ -95,19 +95,20 @@ int bill(PlansCommand command) {
 
 void add_plans(CLI::App& app, Run& run) {
   auto options = std::make_shared<PlansCommand>();
-  auto* command = app.add_subcommand("plans", "What the plans of a program's shapes cost, and how padding saves them");
+  auto* command =
+      app.add_subcommand("plans", "Count the plans and kernels of a program's shapes, and what padding saves");
   add_config_options(*command, options->configs);
   add_framework_option(*command, options->ask.frameworks);
   command
       ->add_option(
           "--lengths", options->lengths,
-          "sequence lengths of the config: 101:220, 64:8192:64, a comma list, or a file with one a line and a count "
-          "behind it; with one query, or another number of queries than keys, the keys vary, else both")
+          "sequence lengths: 101:220, 64:8192:64, a comma list, or a file with one per line and an optional count. The keys vary if there is one query or a different number of queries, otherwise both")
       ->group("What is asked");
   command->add_flag("--all", options->all, "compile each plan, not only as many as show the kernels")->group("How far");
   command->add_option("-t,--target", options->ask.target, "as in probe; default: this machine's GPUs, else h100")
       ->group("Where");
-  command->add_option("--cudnn", options->ask.cudnn, "versions or paths, a comma list; default: the one at hand")
+  command
+      ->add_option("--cudnn", options->ask.cudnn, "versions or paths, a comma list; default: the one that probe uses")
       ->group("Where");
   add_fetch_option(*command, options->ask.fetch);
   command->add_option("-j,--jobs", options->ask.campaign.jobs, "worker processes; default: the cores of the machine")
@@ -119,7 +120,7 @@ void add_plans(CLI::App& app, Run& run) {
   command->add_option("-f,--format", options->ask.format, "table or json")
       ->check(CLI::IsMember({"table", "json"}))
       ->group("Output");
-  command->add_option("-o,--output", options->ask.output, "file for it; default: standard output")->group("Output");
+  command->add_option("-o,--output", options->ask.output, "output file; default: standard output")->group("Output");
   command->footer(
       "Exit codes: 0 every shape has a plan, 1 one has none, 2 bad command line or config, 3 the environment lacks "
       "something.");

@@ -183,9 +183,7 @@ void add_probe(CLI::App& app, Run& run) {
           "NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 where a call has no backend on a target")
       ->group("What is asked");
   const std::string call_help =
-      " as source has it, with the tensors' sizes: 'FUNCTION(q[2, 8, 1024, 64], …)'; or JSON, or a file with that or with the lines "
-      "that the snippet of docs/from-frameworks.md prints; - is standard input. Its forward and backward graphs are asked, and the "
-      "framework's gate";
+      " as in source: 'FUNCTION(q[2, 8, 1024, 64], …)'; JSON; or a file of these or of docs/from-frameworks.md's lines; - is standard input. Asks its forward and backward graphs, and the framework's gate";
   command->add_option("--torch", options->torch, "a call of PyTorch's scaled_dot_product_attention" + call_help)
       ->group("What is asked");
   command->add_option("--jax", options->jax, "a call of jax.nn.dot_product_attention" + call_help)

@@ -37,7 +37,7 @@ attention::AttentionSpec spec_of(const ReduceOptions& options) {
   if (options.configs.given()) {
     const auto configs = read_configs(options.configs, "nothing to reduce");
     if (configs.size() == 1) return configs.front().spec;
-    throw Error(ErrorKind::usage, fmt::format("{} configs, and one is reduced; allowed: one", configs.size()));
+    throw Error(ErrorKind::usage, fmt::format("{} configs; allowed: one", configs.size()));
   }
   const replay::Replay replay = replay::read_replay(options.log);
   replay::require_graphs(replay);
@@ -46,16 +46,17 @@ attention::AttentionSpec spec_of(const ReduceOptions& options) {
                                               options.graph, replay.graphs.size()));
   const auto& recognised = replay.graphs[options.graph - 1].recognised;
   if (!recognised.exact || !recognised.spec)
-    throw Error(ErrorKind::usage, fmt::format("{}: graph {}: no config builds it, and a config is what is reduced: {}",
-                                              options.log, options.graph, recognised.description));
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: graph {} cannot be expressed as a config, so it cannot be reduced: {}", options.log,
+                            options.graph, recognised.description));
   return *recognised.spec;
 }
 
 gpu::Target target_of(const ReduceOptions& options) {
   const auto targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
   if (targets.size() == 1) return targets.front();
-  throw Error(ErrorKind::usage, fmt::format("--target {}: these are {} GPUs, and one is asked; allowed: one",
-                                            options.target, targets.size()));
+  throw Error(ErrorKind::usage,
+              fmt::format("--target {}: these are {} GPUs; allowed: one", options.target, targets.size()));
 }
 
 std::string trials_text(const reduce::Reduced& reduced) {
@@ -104,13 +105,12 @@ int run_reduce(ReduceOptions options) {
 void add_reduce(CLI::App& app, Run& run) {
   auto options = std::make_shared<ReduceOptions>();
   auto* command = app.add_subcommand(
-      "reduce", "The smallest config that still fails in the same way: refused by the same reason, crashing, wrong");
+      "reduce", "Find the smallest config that fails in the same way: same reason, crash or wrong result");
   add_config_options(*command, options->configs);
   auto* log = command->add_option("--log", options->log, "what `attnprobe replay` reads")->group("What is asked");
   command->add_option("--graph", options->graph, "which of its graphs; default: 1")->needs(log)->group("What is asked");
   command->add_option("-t,--target", options->target, "one GPU, as in probe; default: h100")->group("Where");
-  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
-      ->group("Where");
+  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version (9.14)")->group("Where");
   options->campaign.walk.sweep_where_none = false;
   add_walk_options(*command, options->modes, options->campaign);
   command->add_option("-o,--output", options->output, "file for the config")->group("Output");

@@ -80,7 +80,8 @@ int print_configs(const ReplayOptions& options, const replay::Replay& replay,
   for (const auto* graph : graphs) {
     const auto& recognised = graph->recognised;
     if (!recognised.exact || !recognised.spec) {
-      spdlog::error("{}: graph {}: no config builds it: {}", replay.file, graph->number, recognised.description);
+      spdlog::error("{}: graph {} cannot be expressed as a config: {}", replay.file, graph->number,
+                    recognised.description);
       code = not_met;
       continue;
     }
@@ -155,13 +156,13 @@ void add_replay(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand("replay", "Rebuild the operation graphs of a cuDNN log and ask cuDNN about them");
   const std::string what = "What is asked";
   command
-      ->add_option("LOG", options->files,
-                   "cuDNN level-3 logs (plain, gzip or xz), folders of such logs, cudnn-frontend's JSON or serialized "
-                   "graph, a stored plan's JSON, or a graph of --dump-graph json; - is standard input")
+      ->add_option(
+          "LOG", options->files,
+          "cuDNN level-3 logs (plain, gzip, xz) or folders of them; cudnn-frontend's JSON or serialized graph; a stored plan's JSON; --dump-graph json's output; - is standard input")
       ->required()
       ->group(what);
   command->add_option("--graph", options->graphs, "only these graphs, by number: 1 or 1,3; default: all")->group(what);
-  command->add_flag("--list", options->list, "what the log shows, without asking cuDNN")->group(what);
+  command->add_flag("--list", options->list, "show the log's contents; do not ask cuDNN")->group(what);
   command
       ->add_flag("--to-config", options->to_config,
                  "print the configs that build these graphs, proven by building them again")

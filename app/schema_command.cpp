@@ -15,7 +15,7 @@ void add_schema(CLI::App& app, Run& run) {
   command->require_subcommand(1);
   auto* config = command->add_subcommand("config", "of attention configs");
   const auto format = std::make_shared<std::string>("json");
-  config->add_option("-f,--format", *format, "json: the schema; md: the fields as Markdown tables, for people")
+  config->add_option("-f,--format", *format, "json: the schema; md: the fields as Markdown tables")
       ->transform(one_of({"json", "md"}));
   config->callback([format, &run] {
     run = [format] {

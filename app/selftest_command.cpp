@@ -106,7 +106,7 @@ void add_selftest(CLI::App& app, Run& run) {
                       "the GPU, default device:0; a simulated one, to try a target file");
   command->add_option("--against", options->against,
                       "what it is compared with; default: its entry in the catalogue, else its own properties");
-  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, a folder that holds it, or a version");
+  command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version");
   command->add_option("--configs", options->configs, "how many, default 1000")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
   command->add_option("--first-seed", options->first_seed, "of the random configs; default 1");

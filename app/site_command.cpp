@@ -17,14 +17,14 @@ void add_site(CLI::App& app, Run& run) {
     std::string output, title;
   };
   auto options = std::make_shared<Options>();
-  auto* command =
-      app.add_subcommand("site", "A static site of a matrix: a page a config, GPU and version, JSON and badges beside");
+  auto* command = app.add_subcommand(
+      "site", "Write a static site of a matrix: a page per config, GPU and version, with JSON and badges");
   command->add_option("MATRIX", options->inputs, "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
       ->required();
   command->add_option("-o,--output", options->output, "folder for the site: a new one, or a site that is replaced")
       ->required();
   command->add_option("--title", options->title, "of the site; default: the matrix'");
-  command->footer("Exit codes: 0 written, 2 bad command line or matrix, 3 the disk takes no more.");
+  command->footer("Exit codes: 0 written, 2 bad command line or matrix, 3 the disk is full.");
   command->callback([options, &run] {
     run = [options]() -> int {
       const site::SiteFigures made = site::write_site({options->inputs.begin(), options->inputs.end()}, options->title,

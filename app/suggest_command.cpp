@@ -84,7 +84,7 @@ int suggest(SuggestCommand command) {
 void add_suggest(CLI::App& app, Run& run) {
   auto options = std::make_shared<SuggestCommand>();
   options->suggest.most = 5;
-  auto* command = app.add_subcommand("suggest", "The smallest changes, each tried, after which a config works");
+  auto* command = app.add_subcommand("suggest", "Find the smallest changes that make a config work; each is tried");
   add_config_options(*command, options->configs);
   add_framework_option(*command, options->ask.frameworks);
   command
@@ -93,18 +93,17 @@ void add_suggest(CLI::App& app, Run& run) {
           fmt::format("what is not to be changed, comma list of {}", fmt::join(campaign::change_kinds(), ", ")))
       ->allow_extra_args(false)
       ->group("What is asked");
-  command->add_option("--most", options->suggest.most, "ways for one config on one GPU; default: 5")
+  command->add_option("--most", options->suggest.most, "changes per config and GPU; default: 5")
       ->check(CLI::Range(1, 100))
       ->group("What is asked");
-  command->add_option("--most-asked", options->suggest.most_asked, "questions for one config on one GPU; default: 160")
+  command->add_option("--most-asked", options->suggest.most_asked, "questions per config and GPU; default: 160")
       ->check(CLI::Range(1, 100'000))
       ->group("How far");
   command
       ->add_option("-t,--target", options->ask.target,
                    "as in probe; default: this machine's GPUs, else the representative ones")
       ->group("Where");
-  command->add_option("--cudnn", options->ask.cudnn, "libcudnn.so.9, a folder that holds it, or a version (9.14)")
-      ->group("Where");
+  command->add_option("--cudnn", options->ask.cudnn, "libcudnn.so.9, its folder, or a version (9.14)")->group("Where");
   command->add_option("-j,--jobs", options->ask.campaign.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs)
       ->group("How far");

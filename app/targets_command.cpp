@@ -62,7 +62,7 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
 void add_targets(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand("targets", "The GPUs that can be simulated, and this machine's own");
   command->require_subcommand(0, 1);
-  command->add_subcommand("list", "the catalogue; also without a word");
+  command->add_subcommand("list", "the catalogue (the default)");
   command->callback([command, &run] {
     if (command->get_subcommands().empty() || command->got_subcommand("list")) run = list;
   });

@@ -51,7 +51,7 @@ void write_report(const std::optional<OutputFile>& file, const std::string& form
 void write_configs(const OutputFile& file, const std::string& name, const trace::Trace& trace) {
   int64_t left_out = 0;
   const Json configs = trace_configs(trace, &left_out);
-  if (left_out > 0) spdlog::warn("{}: attention that no config builds is left out: {}", name, left_out);
+  if (left_out > 0) spdlog::warn("{}: attention that cannot be expressed as a config is left out: {}", name, left_out);
   if (configs["configs"].empty()) {
     spdlog::warn("{} is not written: no attention was seen", name);
     return;
@@ -63,7 +63,7 @@ int run_traced(const TraceCommand& command) {
   const auto& misplaced = command.misplaced;
   if (!misplaced.empty() || command.program.empty())
     throw Error(ErrorKind::usage,
-                fmt::format("trace: {}; the program stands behind --: attnprobe trace -- python train.py",
+                fmt::format("trace: {}; put the program after --: attnprobe trace -- python train.py",
                             misplaced.empty() ? "there is no program"
                                               : fmt::format("\"{}\" is no option", cut(misplaced.front()))));
   std::vector<NamedFile> outputs;
@@ -107,20 +107,20 @@ int run_traced(const TraceCommand& command) {
 
 void add_trace(CLI::App& app, Run& run, const std::vector<std::string>& program) {
   auto options = std::make_shared<TraceCommand>();
-  auto* command = app.add_subcommand(
-      "trace", "Run a program and say which attention it brought to cuDNN, with which engines, and what was refused");
-  command->footer(
-      "Exit code: the program's own, or its signal; 127 where it is not found, 126 where it cannot be executed.");
+  auto* command =
+      app.add_subcommand("trace", "Run a program and report its attention calls to cuDNN, their engines, and refusals");
+  command->footer("Exit code: the program's own, or its signal; 127 if it is not found, 126 if it is not executable.");
   command->add_option("PROGRAM", options->misplaced,
-                      "the program and its arguments, behind --: attnprobe trace -- python train.py");
+                      "the program and its arguments, after --: attnprobe trace -- python train.py");
   command->add_option("-o,--output", options->configs, "file for the configs that ask about all of it elsewhere");
   command->add_option("--report", options->report, "file for the report; default: standard error");
   command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
-  command->add_flag("--follow", options->follow, "say on standard error, too, what is seen as it is seen");
-  command->add_flag("--stderr", options->reads_stderr,
-                    "read the program's standard error too, for frameworks' warnings: it then is a pipe, no terminal");
+  command->add_flag("--follow", options->follow, "also report on standard error while the program runs");
+  command->add_flag(
+      "--stderr", options->reads_stderr,
+      "read the program's standard error too, for frameworks' warnings; it is then a pipe, not a terminal");
   command->add_option("--keep-logs", options->keep_logs,
-                      "folder for the logs, which else are removed; they grow as long as the program runs");
+                      "keep the logs in this folder; they grow as long as the program runs");
   command->callback([options, &program, &run] {
     options->program = program;
     run = [options] { return run_traced(*options); };

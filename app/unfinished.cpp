@@ -20,14 +20,14 @@ bool is_there(const fs::path& file) {
 
 Unfinished::Unfinished(const std::string& output, bool resume) : file_(output + ".unfinished") {
   const bool was_there = is_there(file_);
-  if (resume && !was_there) spdlog::info("--resume: {} is not there, so everything is asked", file_.string());
+  if (resume && !was_there) spdlog::info("--resume: {} does not exist; everything is asked", file_.string());
   try {
     if (was_there && !resume) campaign::clear_cache(file_);
     cache_ = std::make_unique<campaign::WalkCache>(file_, warn);
   } catch (const Error&) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}: it is not what a run of attnprobe left to go on with; move it away, or name another -o",
+        fmt::format("{}: it is not the state of an interrupted run of attnprobe; move it away, or name another -o",
                     file_.string()));
   }
 }

@@ -96,11 +96,10 @@ bool judge_runs(Answer& result) {
   cause.engine = config->engine;
   if (!config->modes.empty()) cause.mode = config->modes.front();
   cause.explanation = status == RunStatus::wrong_result
-                          ? "cuDNN supports this graph and builds a plan for it, but the plan computes something else "
-                            "than the graph says."
+                          ? "cuDNN supports this graph and builds a plan for it, but the plan computes wrong results."
                       : status == RunStatus::out_of_memory
                           ? "cuDNN supports this graph, but the GPU does not have the memory to run it."
-                          : "cuDNN says that it supports this graph, but no plan runs to its end.";
+                          : "cuDNN's support check passes, but no plan runs to completion.";
   result.root_cause = cause;
   return true;
 }
@@ -120,8 +119,7 @@ bool judge_constraints(Answer& result, bool deterministic) {
   if (!choice->modes.empty()) cause.mode = choice->modes.front();
   cause.reason = *choice->left_out;
   cause.explanation = fmt::format(
-      "cuDNN supports this graph, but no engine config keeps to what was demanded. The first choice would have "
-      "been {}: {}.",
+      "cuDNN supports this graph, but no engine config meets the constraints. The first choice would have been {}: {}.",
       probe::config_name(choice->engine, choice->knobs), *choice->left_out);
   if (deterministic && result.has_spec()) cause.in_general = probe::advice_on_order(result.config.spec);
   result.root_cause = cause;
@@ -165,26 +163,20 @@ namespace {
 
 std::string words_on_kill(const Lost& lost) {
   const char* who =
-      lost.is_killed ? "Most often the kernel does that when memory runs out (`dmesg` names the process), a container "
-                       "or a batch job at its memory limit, or somebody by hand: free memory, raise the limit or use "
-                       "fewer --jobs"
-                     : "Most often a batch system does that at a time limit, a terminal that is closed, or somebody "
-                       "by hand: see that it may run to its end";
+      lost.is_killed
+          ? "Usual causes: no memory left (`dmesg` names the process), the memory limit of a container or batch job, or a manual kill. Free memory, raise the limit or use fewer --jobs"
+          : "Usual causes: a time limit of the batch system, a closed terminal, or a manual kill. Let it run to its end";
   return fmt::format(
-      "Something outside of cuDNN killed the worker process ({}); it was at: {}. cuDNN does not send itself this "
-      "signal. {}, and ask again (a matrix: with --resume).",
+      "Something outside cuDNN killed the worker process ({}) in this step: {}. cuDNN does not send itself this signal. {}, and ask again (a matrix: with --resume).",
       lost.crash.how, lost.crash.stage.text, who);
 }
 
 // Nothing is known about the graph, because cuDNN was not asked anything.
 std::string words_on_start(const Lost& lost) {
   if (lost.timed_out)
-    return "The time limit ended while the worker process loaded cuDNN and opened the GPU, before it was asked about any graph. "
-           "Give it more: --timeout 60, or nothing, which allows 120 s. If that ends so too, this machine's cuDNN or driver "
-           "hangs (`attnprobe doctor`).";
+    return "The time limit ended while the worker process loaded cuDNN and opened the GPU, before any graph was asked. Allow more: --timeout 60, or omit it for 120 s. If it times out again, this machine's cuDNN or driver hangs (`attnprobe doctor`).";
   return fmt::format(
-      "The worker process {} while it loaded cuDNN and opened the GPU ({}), before it was asked about any graph: this "
-      "machine's cuDNN or driver is broken (`attnprobe doctor`).",
+      "The worker process {} while it loaded cuDNN and opened the GPU ({}), before any graph was asked. This machine's cuDNN or driver is broken (`attnprobe doctor`).",
       lost.how, lost.crash.how);
 }
 
@@ -201,9 +193,9 @@ void judge_lost(Answer& result, const Lost& lost) {
   cause.reason = lost.what;
   cause.explanation =
       lost.timed_out
-          ? fmt::format("cuDNN did not come back in time; it was at: {}. The process was killed.",
+          ? fmt::format("cuDNN did not return in time from this step: {}. attnprobe killed the process.",
                         lost.crash.stage.text)
-          : fmt::format("cuDNN took its process down ({}); it was at: {}.", lost.crash.how, lost.crash.stage.text);
+          : fmt::format("cuDNN crashed its process ({}) in this step: {}.", lost.crash.how, lost.crash.stage.text);
   result.root_cause = cause;
 }
 
@@ -234,9 +226,8 @@ Decisive decisive(const Answer& result) {
 // `varying`: why it is not deterministic, as requested; else "".
 RootCause cause_of(const Answer& result, const std::string& varying) {
   RootCause cause;
-  cause.explanation =
-      fmt::format("By rule: cuDNN {} was not asked. The answer follows from the sources that are named.",
-                  result.cudnn_version.text());
+  cause.explanation = fmt::format("By rule: cuDNN {} was not asked. The answer comes from the cited sources.",
+                                  result.cudnn_version.text());
   if (!varying.empty()) {
     cause.category = Category::constraint;
     cause.reason = varying;

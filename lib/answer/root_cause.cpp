@@ -53,7 +53,7 @@ RootCause from_reason(const Reason& reason) {
     cause.in_general = known->help;
   } else {
     cause.explanation = reason.reason.empty() ? "cuDNN gave this status and logged no reason."
-                                              : "attnprobe's catalogue does not know this text of cuDNN.";
+                                              : "This message of cuDNN is not in attnprobe's catalogue.";
   }
   return cause;
 }
@@ -73,7 +73,7 @@ RootCause from_failure(const probe::Failure& failure) {
   }
   if (lacks_descriptor(failure)) {
     cause.category = Category::version;
-    cause.explanation = fmt::format("This cuDNN does not know {}: the operation is of a later version. {}",
+    cause.explanation = fmt::format("This cuDNN does not have {}: a later version added the operation. {}",
                                     failure.cudnn.descriptor, cause.explanation);
   }
   return cause;
@@ -83,7 +83,7 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
   RootCause cause;
   cause.category = Category::no_candidates;
   cause.explanation =
-      "No heuristic mode proposes any engine config for this graph on this GPU, and no engine takes it.";
+      "No heuristic mode proposes any engine config for this graph on this GPU, and no engine supports it.";
   for (const auto& mode : findings.modes) {
     const Reason* decisive = decisive_reason(mode.reasons);
     if (decisive == nullptr) continue;

@@ -18,10 +18,10 @@ void tell_new_gpu_from_bug(Answer& result) {
   if (!result.root_cause || result.root_cause->category != Category::compilation) return;
   for (const rules::Requirement& requirement : result.requirements) {
     if (!requirement.feature.starts_with("fused attention on ")) continue;
-    result.root_cause->explanation = fmt::format(
-        "The support check passed, and then the kernel did not compile; the GPU is newer than this cuDNN: {}.",
-        requirement.text);
-    result.root_cause->in_general = "Use a cuDNN that knows the GPU; no engine config of this one will do.";
+    result.root_cause->explanation =
+        fmt::format("The support check passed, but the kernel did not compile; the GPU is newer than this cuDNN: {}.",
+                    requirement.text);
+    result.root_cause->in_general = "Use a cuDNN that supports the GPU; no engine config of this one works on it.";
     return;
   }
 }
@@ -76,7 +76,7 @@ std::string source_text(const rules::Source& source) {
 // The failure of a plan that a program would use; "" if it works or was not asked.
 std::string failure_of(const probe::EngineConfigFindings& config) {
   if (config.plan && !probe::is_built(config) && !probe::is_left_open(config))
-    return is_lost(*config.plan) ? "takes its process down when it is built" : "does not compile";
+    return is_lost(*config.plan) ? "crashes its process when it is built" : "does not compile";
   if (!config.run || probe::ran(*config.run)) return "";
   switch (config.run->status) {
     case probe::RunStatus::wrong_result:
@@ -98,7 +98,7 @@ void add_engine_obstacles(Answer& result) {
   if (taken == nullptr) return;
   if (taken->modes.empty()) {
     result.but.push_back({ObstacleKind::outside_heuristics,
-                          fmt::format("only {}, which no heuristic proposes, takes it: programs do not get it",
+                          fmt::format("only {} supports it, and no heuristic proposes that: programs do not get it",
                                       probe::config_name(taken->engine, taken->knobs)),
                           "every engine asked, and the plan built"});
     return;

@@ -59,20 +59,20 @@ void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found)
     if (spec.stats == true) has_no("stats", "softmax statistics; fprop_train stores S itself");
     if (spec.mask.window_left || spec.mask.window_right.value_or(0) != 0 ||
         spec.mask.alignment == Alignment::bottom_right)
-      has_no("mask", "window and no bottom-right diagonal; it takes none, causal, padding, padding_causal");
+      has_no("mask", "window and no bottom-right diagonal; it supports none, causal, padding, padding_causal");
     if (!spec.softmax && spec.pass == Pass::bprop) has_no("softmax", "backward pass without a softmax");
   } else if (!spec.softmax) {
     found.push_back({"softmax", "false is for pattern \"mha\" only; \"two_matmul\" never has one"});
   }
   if (spec.block_mask && (spec.pattern == Pattern::sdpa_composite || is_bprop(spec)))
-    found.push_back({"block_mask", "only the forward pass of cuDNN's unified SDPA operation takes one"});
+    found.push_back({"block_mask", "only the forward pass of cuDNN's unified SDPA operation supports one"});
 }
 
 // Features that cuDNN gained after 9.21.
 void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   const bool composite = spec.pattern == Pattern::sdpa_composite || (is_bprop(spec) && spec.pattern == Pattern::sdpa);
   auto unified_only = [&](bool given, const char* field) {
-    if (given && composite) found.push_back({field, "only cuDNN's unified SDPA operation takes that"});
+    if (given && composite) found.push_back({field, "only cuDNN's unified SDPA operation supports that"});
   };
   unified_only(spec.cu_seqlens.has_value(), "cu_seqlens");
   unified_only(spec.ragged_unit == RaggedUnit::token, "ragged_unit");
@@ -86,14 +86,15 @@ void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
         std::pair{spec.stats_dtype.has_value(), "stats_dtype"}, std::pair{spec.stats_log2, "stats_log2"}})
     if (given && !has_stats) found.push_back({field, "given without statistics; pass \"fprop_train\" has them"});
   if (spec.stats_log2 && is_bprop(spec))
-    found.push_back({"stats_log2", "no backward pass says to which base its statistics are; it takes natural ones"});
-  if (spec.rope && is_bprop(spec)) found.push_back({"rope", "attnprobe builds it before the forward pass alone"});
+    found.push_back(
+        {"stats_log2", "no backward pass says to which base its statistics are; only natural ones are supported"});
+  if (spec.rope && is_bprop(spec)) found.push_back({"rope", "attnprobe builds it only for the forward pass"});
   if (spec.rope && spec.rope->k && spec.pattern == Pattern::sdpa_composite)
     found.push_back({"rope",
-                     "the composite graph takes K transposed, and cuDNN's operation does not rotate a transposed K "
+                     "the composite graph gets K transposed, and cuDNN's operation does not rotate a transposed K "
                      "(measured, 9.24 to 9.28); use pattern \"sdpa_unified\", or {\"k\": false}"});
   if (spec.rope && spec.rope->k && spec.paged && spec.paged->k)
-    found.push_back({"rope", "a paged K is not rotated on its way; say {\"k\": false}"});
+    found.push_back({"rope", "attnprobe does not rotate a paged K; use {\"k\": false}"});
   if (spec.rope && spec.rope->dim.value_or(0) > spec.head_dim_qk)
     found.push_back({"rope", fmt::format("dim is {}, more than head_dim_qk {}", *spec.rope->dim, spec.head_dim_qk)});
   if (spec.ordered_dq && (!is_bprop(spec) || !spec.deterministic || is_fp8(spec)))
@@ -101,11 +102,11 @@ void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
                      "it is a form of the deterministic 16-bit backward pass: give \"pass\": \"bprop\" and "
                      "\"deterministic\": true"});
   if (spec.unfuse_fma && (composite || is_bprop(spec)))
-    found.push_back({"unfuse_fma", "only the forward pass of cuDNN's unified SDPA operation takes it"});
+    found.push_back({"unfuse_fma", "only the forward pass of cuDNN's unified SDPA operation supports it"});
   if (spec.compute_dtype != DataType::f32)
-    found.push_back({"compute_dtype",
-                     "f16 needs cuDNN 9.29 (CUDNN_ATTR_OPERATION_SDPA_FWD_COMP_TYPE), which no header that attnprobe "
-                     "knows has; every version up to 9.28 adds up in f32"});
+    found.push_back(
+        {"compute_dtype",
+         "f16 needs cuDNN 9.29 (CUDNN_ATTR_OPERATION_SDPA_FWD_COMP_TYPE), which no header that attnprobe knows has; every version up to 9.28 accumulates in f32"});
   if (spec.dynamic_shapes && spec.override_shapes)
     found.push_back({"override_shapes", "contradicts \"dynamic_shapes\": a graph is one or the other"});
 }

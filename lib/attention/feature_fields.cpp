@@ -48,7 +48,7 @@ const ObjectForm<Bias>& bias_form() {
 
 const ObjectForm<ScoreModifier>& score_mod_form() {
   static const ObjectForm<ScoreModifier> form = [] {
-    auto kind = word_member("kind", "as the word alone", &ScoreModifier::kind);
+    auto kind = word_member("kind", "as a single word", &ScoreModifier::kind);
     kind.required = true;
     return ObjectForm<ScoreModifier>{
         {kind, flag_member("grad", "bprop: the modifier's own gradient is in the graph", &ScoreModifier::grad)},
@@ -132,7 +132,7 @@ Field dropout() {
 }
 
 Field paged() {
-  Field field = form_field("paged", "a K/V cache in blocks that a page table finds", &Spec::paged, paged_form());
+  Field field = form_field("paged", "a K/V cache in blocks, found through a page table", &Spec::paged, paged_form());
   field.set = [](Spec& s, const JsonView& v) {
     s.paged = read_form(paged_form(), v);
     if (s.paged && !s.paged->k && !s.paged->v) s.paged.reset();

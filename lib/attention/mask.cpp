@@ -79,9 +79,9 @@ const ObjectForm<Mask>& mask_form() {
         extent_schema, [](Mask& m, const JsonView& v) { m.window_left = v.integer(1, max_extent) - 1; },
         [](const Mask&) { return Json(); }},
        window_member("window_left",
-                     "keys before the diagonal that count; none: all (cudnn-frontend's left bound is one more)",
+                     "keys before the diagonal that are visible; none: all (cudnn-frontend's left bound is one more)",
                      &Mask::window_left),
-       window_member("window_right", "keys behind the diagonal that count; none: all", &Mask::window_right),
+       window_member("window_right", "keys after the diagonal that are visible; none: all", &Mask::window_right),
        word_member("alignment", "where the diagonal begins", &Mask::alignment),
        flag_member("padding", "sequence lengths vary, given for each batch entry at run time", &Mask::padding),
        after_stats_member(),
@@ -129,7 +129,7 @@ Mask read_mask(const JsonView& view) {
   Mask mask;
   read_members(mask_form().members, view, mask);
   if (const auto window = view.find("sliding_window"); window && view.has("window_left"))
-    window->fail(fmt::format("{} beside window_left; allowed: one of the two", window->shown()));
+    window->fail(fmt::format("{} with window_left; allowed: one of the two", window->shown()));
   const auto causal = view.find("causal");
   const bool is_causal = causal && causal->json() == true;
   if (is_causal && mask.window_right.value_or(0) != 0)

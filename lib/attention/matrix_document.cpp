@@ -83,7 +83,7 @@ class Reader {
     for (const auto& other : matching_files(path, pattern.where() + ": ")) {
       std::error_code ignored;
       const fs::file_status status = fs::status(other, ignored);
-      if (!fs::exists(status)) pattern.fail(fmt::format("{} means {}, which is not there", pattern.shown(), other));
+      if (!fs::exists(status)) pattern.fail(fmt::format("{} means {}, which does not exist", pattern.shown(), other));
       if (fs::is_directory(status)) pattern.fail(fmt::format("{} means {}, which is a folder", pattern.shown(), other));
       const auto same = std::find_if(open_.begin(), open_.end(), [&](const std::string& open) {
         std::error_code none;

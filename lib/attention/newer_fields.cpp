@@ -21,8 +21,8 @@ Field newer_flag(const std::string& name, const std::string& help, bool Newer::*
 Field cu_seqlens() {
   Field field{.name = "cu_seqlens",
               .help =
-                  "the lengths of which sides are given as prefix sums, batch + 1 of them, and not one for each "
-                  "batch entry (cuDNN 9.24; one side alone 9.25)",
+                  "sides with lengths given as batch + 1 prefix sums, not one per "
+                  "batch entry (cuDNN 9.24; only one side 9.25)",
               .schema = words_schema({"none", "q", "kv", "both"})};
   field.set = [](Newer& s, const JsonView& v) {
     s.cu_seqlens.reset();
@@ -112,7 +112,7 @@ Field stats_dtype() {
 
 Field compute_dtype() {
   Field field{.name = "compute_dtype",
-              .help = "type that the unified SDPA operation adds up in; f16 needs cuDNN 9.29, which is not out",
+              .help = "type in which the unified SDPA operation accumulates; f16 needs cuDNN 9.29, which is not out",
               .schema = words_schema(compute_types)};
   field.set = [](Newer& s, const JsonView& v) { s.compute_dtype = v.one_of<DataType>(compute_types); };
   field.get = [](const Newer& s) { return s.compute_dtype == DataType::f32 ? Json() : Json(name_of(s.compute_dtype)); };
@@ -151,10 +151,10 @@ std::vector<Field> newer_fields() {
                  "from 1.27 under CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT=0 (cuDNN 9.25)",
                  &Newer::ordered_dq),
       compute_dtype(),
-      newer_flag("unfuse_fma", "the softmax's multiply and add apart (cuDNN 9.21)", &Newer::unfuse_fma),
+      newer_flag("unfuse_fma", "the softmax's multiply and add as separate operations (cuDNN 9.21)",
+                 &Newer::unfuse_fma),
       newer_flag("dynamic_shapes", "one plan for extents that change", &Newer::dynamic_shapes),
-      newer_flag("override_shapes", "extents may be given anew when the plan runs (cuDNN 9.21)",
-                 &Newer::override_shapes),
+      newer_flag("override_shapes", "extents can change when the plan runs (cuDNN 9.21)", &Newer::override_shapes),
       frontend()};
 }
 

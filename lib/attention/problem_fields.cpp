@@ -144,7 +144,7 @@ std::vector<Field> problem_fields() {
       "operations), `sdpa_unified` (cuDNN's unified SDPA operation), `mha` (legacy small-sequence), `two_matmul` (O = "
       "(Q Kᵀ) V)";
   pattern.example = "\"sdpa_unified\"";
-  Field& pass = add(word("pass", "which way through the graph", &Spec::pass));
+  Field& pass = add(word("pass", "forward or backward pass", &Spec::pass));
   pass.values =
       "`fprop` (inference), `fprop_train` (with softmax statistics), `bprop`, or `training`: both `fprop_train` and "
       "`bprop`";

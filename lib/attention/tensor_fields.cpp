@@ -10,7 +10,7 @@ namespace {
 std::string ragged_axes(const JsonView& view) {
   std::string axes = plain_word(view.text());
   if (axes.find('t') == std::string::npos || !strides_of(axes, {1, 1, 1, 1}))
-    view.fail_unless_it_is("a ragged layout; allowed beside strides: \"thd\", …");
+    view.fail_unless_it_is("a ragged layout; allowed with strides: \"thd\", …");
   return axes;
 }
 
@@ -129,7 +129,7 @@ Field layout() {
       "`bshd`, `bhsd`, `sbhd`, `bs3hd`, `bshd_bs2hd`, `sbhd_bshd_bshd`, `thd`, `t3hd`, `thd_t2hd`, `thd_bshd_bshd`, … "
       "or `{\"q\": …, \"k\": …, \"v\": …, \"o\": …}`, each axes or `{\"strides\": [b, h, s, d]}`";
   field.notes =
-      "`t` means ragged: tokens of all sequences back to back. Ragged strides have `\"axes\": \"thd\"` beside them "
+      "`t` means ragged: tokens of all sequences back to back. Ragged strides need `\"axes\": \"thd\"` "
       "(PyTorch's nested tensors have a batch stride of 2147483647)";
   field.example = "\"bshd_bs2hd\"";
   field.as_object = [](const JsonView& v) {

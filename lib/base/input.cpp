@@ -127,7 +127,7 @@ class Xz : public Decoder {
     ended_ = status == LZMA_STREAM_END;
     if (status == LZMA_OK || status == LZMA_BUF_ERROR || ended_) return true;
     if (status == LZMA_MEMLIMIT_ERROR)
-      problem_ = fmt::format("to decompress its xz data takes more than {} MiB of memory", most_decoder_bytes >> 20);
+      problem_ = fmt::format("decompressing its xz data needs more than {} MiB of memory", most_decoder_bytes >> 20);
     else
       problem_ = fmt::format("its xz data is broken (liblzma error {})", static_cast<int>(status));
     return false;
@@ -172,8 +172,8 @@ void read_limited(const std::string& file, const Limit& limit, const Take& take,
     made += bytes.size();
     if (made > most) fail(fmt::format("it has more than {} bytes; {} allows more", most, limit.variable));
     if (made > harmless_bytes + most_expansion * read)
-      fail(fmt::format("its {} bytes so far unpack to {}, more than {} for each: it is no file to read", read, made,
-                       most_expansion));
+      fail(fmt::format("its {} bytes so far unpack to {}, more than {} for each: attnprobe does not read such a file",
+                       read, made, most_expansion));
     if (!bytes.empty()) text.feed(bytes, take);
   };
   while (const size_t size = std::fread(buffer.data(), 1, buffer.size(), input.get())) {

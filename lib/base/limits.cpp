@@ -37,7 +37,7 @@ uint64_t value_of(const Limit& limit) {
 void check_limit(const Limit& limit, uint64_t count, const std::string& where, const std::string& what) {
   const uint64_t most = value_of(limit);
   if (count > most)
-    throw Error(ErrorKind::usage, fmt::format("{}: {} {} are more than the {} that attnprobe takes; {}={} allows them",
+    throw Error(ErrorKind::usage, fmt::format("{}: {} {} are more than the {} that attnprobe allows; {}={} allows them",
                                               where, count, what, most, limit.variable, count));
 }
 

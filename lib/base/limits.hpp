@@ -33,7 +33,7 @@ inline constexpr Limit message_bytes{"ATTNPROBE_MAX_MESSAGE_BYTES", uint64_t{2} 
 /// The limit in effect. Throws Error(usage) unless the variable is a whole number above 0.
 uint64_t value_of(const Limit& limit);
 
-/// Throws Error(usage): "<where>: <count> <what> are more than the <limit> that attnprobe takes; <variable>=<count>
+/// Throws Error(usage): "<where>: <count> <what> are more than the <limit> that attnprobe allows; <variable>=<count>
 /// allows them".
 void check_limit(const Limit& limit, uint64_t count, const std::string& where, const std::string& what);
 

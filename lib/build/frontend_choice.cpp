@@ -32,7 +32,7 @@ std::optional<std::string> why_composite(const AttentionSpec& spec, const BuildC
     const bool never = !need.cudnn_from.is_known();
     if ((!never && context.cudnn_version >= need.cudnn_from) || !rules::holds(need.when, problem)) continue;
     if (never) return fmt::format("composite: the unified form of cudnn-frontend {} has no {}", release, need.feature);
-    return fmt::format("composite: the unified SDPA operation takes {} only from cuDNN {}", need.feature,
+    return fmt::format("composite: the unified SDPA operation supports {} only from cuDNN {}", need.feature,
                        need.cudnn_from.short_text());
   }
   return std::nullopt;
@@ -60,7 +60,7 @@ FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
   }
   if (spec.ordered_dq && !orders_dq) {
     spec.ordered_dq = false;
-    made.choice += "; it orders the sums of dQ on Hopper alone, from cuDNN 9.25 and its own release 1.27 on";
+    made.choice += "; it orders the sums of dQ only on Hopper, from cuDNN 9.25 and its own release 1.27 on";
   }
   spec.pattern = Pattern::sdpa_composite;
   if (const auto& fact = rules.fact("adds_padding"); rules::holds(fact.when, problem)) {

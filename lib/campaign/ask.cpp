@@ -21,7 +21,7 @@
 namespace attnprobe::campaign {
 namespace {
 
-// Where some target is a GPU of this machine, simulated ones beside it get as far as they can.
+// If some target is a GPU of this machine, simulated ones with it go as far as they can.
 void check_can_run(const std::vector<QuestionGroup>& groups, const PlanOptions& options) {
   const bool sanitizes = !options.run.sanitizers.empty();
   if (sanitizes) worker::sanitizer_program();
@@ -29,9 +29,7 @@ void check_can_run(const std::vector<QuestionGroup>& groups, const PlanOptions& 
       groups, [](const QuestionGroup& group) { return std::ranges::any_of(group.targets, can_run); });
   const auto plans = options.walk.plans;
   if (sanitizes && (!runs || !(probe::executes(plans) || plans == probe::Plans::automatic)))
-    throw Error(
-        ErrorKind::usage,
-        "--sanitize executes plans, and none is executed here; it needs a --target device:0 and no --plans but run");
+    throw Error(ErrorKind::usage, "--sanitize needs plans that run; allowed: with --target device:0 and --plans run");
   if (runs || !probe::executes(plans)) return;
   throw Error(ErrorKind::usage,
               fmt::format("--plans {}: every target is simulated, and running plans needs a real GPU; allowed: none, "
@@ -50,7 +48,7 @@ void prepare(std::vector<QuestionGroup>& groups, const PlanOptions& options) {
   }
 }
 
-// Where no GPU of any group is a real one, a cuDNN may be named that is too old to be asked, or not here.
+// If no group has a real GPU, the named cuDNN may be too old to be asked, or not installed.
 std::optional<CudnnVersion> version_without_library(const std::string& cudnn,
                                                     const std::vector<QuestionGroup>& groups) {
   for (const auto& group : groups)
@@ -71,7 +69,7 @@ void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe:
       if (target.kind == gpu::Kind::simulated) walk.plans = probe::Plans::first;
 }
 
-// Where few results are refused, more is tried for each.
+// If few results are refused, each gets a longer search.
 SuggestOptions how_to_suggest(const std::vector<Answer>& results) {
   constexpr std::ptrdiff_t few = 4;
   const auto refused = std::count_if(results.begin(), results.end(), [](const Answer& result) {
@@ -138,7 +136,7 @@ std::vector<Answers> ask(const Plan& plan, const Session& given, const OnAnswer&
   std::vector<QuestionGroup> groups = plan.groups;
   PlanOptions options = plan.options;
   Session session = given;
-  // What is asked about a no goes to the worker that said it.
+  // Follow-up questions about a no go to the worker that gave it.
   worker::Pool pool(2 * jobs_of(options));
   LibraryWords words;
   if (session.pool == nullptr && (plan.keeps || plan.suggest)) session.pool = &pool;

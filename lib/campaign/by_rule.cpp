@@ -57,9 +57,9 @@ std::optional<CudnnVersion> version_by_rule(const std::string& word, const std::
 
 std::string why_by_rule(CudnnVersion version) {
   if (version < first_that_simulates)
-    return fmt::format("cuDNN {} cannot be asked about a GPU that is not there; {} is the first that can",
-                       version.text(), first_that_simulates.short_text());
-  return fmt::format("cuDNN {} is not here; `attnprobe cudnn fetch {}` gets it", version.text(), version.text());
+    return fmt::format("cuDNN {} cannot simulate a GPU; {} is the first that can", version.text(),
+                       first_that_simulates.short_text());
+  return fmt::format("cuDNN {} is not installed; `attnprobe cudnn fetch {}` gets it", version.text(), version.text());
 }
 
 Answers answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
@@ -74,8 +74,8 @@ Answers answer_by_rule(const std::vector<Question>& questions, const std::vector
   for (const auto& question : questions) {
     if (!question.has_spec())
       throw Error(ErrorKind::usage,
-                  fmt::format("--cudnn {}: {}. The rules know attention configs, not graphs such as {}", version.text(),
-                              why_by_rule(version), question.given->description));
+                  fmt::format("--cudnn {}: {}. The rules cover attention configs, not graphs such as {}",
+                              version.text(), why_by_rule(version), question.given->description));
     for (const auto& target : targets) {
       campaign.results.push_back(answer(question, target, version, options));
       if (on_answer) on_answer(campaign.results.back(), before + campaign.results.size() - 1);

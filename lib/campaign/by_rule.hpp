@@ -1,4 +1,4 @@
-// Answers for a cuDNN that cannot be asked: one that is not here, or one before 9.8, which answers for no simulated GPU.
+// Answers for a cuDNN that cannot be asked: not installed, or before 9.8, which cannot simulate a GPU.
 #pragma once
 
 #include <optional>
@@ -9,25 +9,25 @@
 
 namespace attnprobe::campaign {
 
-/// The first cuDNN that takes a device property descriptor (cudnn_graph.h of 9.8).
+/// The first cuDNN with a device property descriptor (cudnn_graph.h of 9.8).
 inline constexpr CudnnVersion first_that_simulates{9, 8, 0};
 
 /// The version that a word of --cudnn names: "8.9.7" itself, "9.10" the newest 9.10. None for any other word, and for a
 /// version newer than the rules know.
 std::optional<CudnnVersion> named_version(const std::string& word);
 
-/// The newest release that is known.
+/// The newest known release.
 CudnnVersion newest_version();
 
-/// That version where it is too old to be asked about any of these GPUs.
+/// The named version if it is too old to be asked about any of these GPUs.
 std::optional<CudnnVersion> version_by_rule(const std::string& word, const std::vector<gpu::Target>& targets);
 
 /// Why the rules answer for that version, in a sentence.
 std::string why_by_rule(CudnnVersion version);
 
-/// Every question on every target by the version rules alone (rules/requirements.hpp): Answer::by_rule. `options` is what
-/// the command that asks again is made of; `on_answer` as for ask(). Throws Error(usage) for a graph that no
-/// config builds.
+/// Answers every question on every target only by the version rules (rules/requirements.hpp): Answer::by_rule.
+/// `options` is for the command that repeats the question; `on_answer` as for ask(). Throws Error(usage) for a graph
+/// that no config builds.
 Answers answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,
                        CudnnVersion version, const PlanOptions& options, const OnAnswer& on_answer = {},
                        size_t before = 0);

@@ -96,13 +96,13 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
   for (auto& library : chosen) {
     if (!libraries.empty() && libraries.back().version == library.version) continue;
     if (simulates && library.version < first_that_simulates)
-      session.tell(fmt::format(
-          "cuDNN {} ({}) is left out: it answers for GPUs of this machine only; 9.8 is the first that does for others",
-          library.version.text(), library.path));
+      session.tell(fmt::format("cuDNN {} ({}) is skipped: it cannot simulate GPUs; 9.8 is the first that can",
+                               library.version.text(), library.path));
     else
       libraries.push_back(std::move(library));
   }
-  if (libraries.empty()) throw Error(ErrorKind::environment, "no cuDNN here can answer; `attnprobe doctor` says more");
+  if (libraries.empty())
+    throw Error(ErrorKind::environment, "no installed cuDNN can answer; `attnprobe doctor` says more");
   return libraries;
 }
 

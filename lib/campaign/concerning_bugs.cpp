@@ -64,7 +64,7 @@ std::vector<CudnnVersion> versions_of(const BugWords& words) {
     if (one.release != nullptr && !one.release->cudnn.empty())
       versions.push_back(version_of_word(one.release->cudnn, words.framework_place));
   if (versions.empty() && !chosen.empty())
-    throw Error(ErrorKind::usage, fmt::format("{} {}: which cuDNN it brings is not known; name it with --cudnn",
+    throw Error(ErrorKind::usage, fmt::format("{} {}: its cuDNN version is not known; name it with --cudnn",
                                               words.framework_place, rules::words_of(chosen)));
   return versions;
 }

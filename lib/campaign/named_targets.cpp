@@ -80,10 +80,10 @@ bool can_run(const gpu::Target& target) {
 void check_can_time(const std::vector<gpu::Target>& targets, const std::string& place) {
   for (const auto& target : targets)
     if (!can_run(target))
-      throw Error(ErrorKind::usage,
-                  fmt::format("{} {}: it is simulated, and a GPU that is not there times nothing; allowed: device:0, "
-                              "device:all",
-                              place, target.id));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{} {}: timing needs a real GPU, and this one is simulated; allowed: device:0, device:all", place,
+                      target.id));
 }
 
 void check_expectations(const std::vector<attention::AttentionConfig>& configs,
@@ -103,7 +103,7 @@ void check_expectations(const std::vector<attention::AttentionConfig>& configs,
       throw Error(
           ErrorKind::usage,
           has_odd_version
-              ? fmt::format("config \"{}\": \"expect\": \"{}\": what follows the @ is not a cuDNN version, such as 9.8",
+              ? fmt::format("config \"{}\": \"expect\": \"{}\": the part after @ is not a cuDNN version such as 9.8",
                             config.spec.name, word)
               : fmt::format("config \"{}\": \"expect\": \"{}\" is not a target{}; allowed: \"default\", a GPU of "
                             "`attnprobe targets list`, or a target of this run",

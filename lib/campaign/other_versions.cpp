@@ -62,7 +62,7 @@ class Asker {
         continue;
       }
       const std::string but = other->but.empty() ? "" : fmt::format(", but {}", other->but.front().text);
-      refused.root_cause->advice.push_back(fmt::format("cuDNN {}, which is here: supported on {}{}\n{}",
+      refused.root_cause->advice.push_back(fmt::format("cuDNN {} (installed): supported on {}{}\n{}",
                                                        libraries_[at].version.text(), refused.target.id, but,
                                                        other->reproduce));
       // Between the version that refuses and the one that supports it.

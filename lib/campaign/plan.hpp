@@ -1,4 +1,4 @@
-// What is wanted of ask(): questions × targets × cuDNNs, how far each is taken, and what is looked for next to the answers.
+// The plan of ask(): questions × targets × cuDNNs, how far to go with each, and the follow-up questions.
 #pragma once
 
 #include <functional>
@@ -30,7 +30,7 @@ using answer::WayOut;
 /// How far each question is taken, and what an answer must keep to.
 struct PlanOptions {
   probe::WalkOptions walk;
-  probe::Constraints constraints;             ///< what an engine config must keep to beside cuDNN's own answer
+  probe::Constraints constraints;             ///< on engine configs, in addition to cuDNN's own answer
   run::RunOptions run;                        ///< for Plans::run
   double timeout_seconds = 120;               ///< for one question on one target
   int jobs = 0;                               ///< worker processes at a time; 0: the cores of the machine
@@ -63,7 +63,7 @@ struct QuestionGroup {
   std::vector<Question> questions;
   std::vector<gpu::Target> targets;
   std::vector<std::string> cudnns = {};                        ///< paths of a libcudnn.so.9; none: the plan's
-  std::optional<std::vector<CellPlace>> cells = std::nullopt;  ///< these alone, in the order of places_of(); none: all
+  std::optional<std::vector<CellPlace>> cells = std::nullopt;  ///< only these, in the order of places_of(); none: all
 };
 
 /// All cells, in the order in which they are asked: those of one cuDNN and one target together, since they share a worker.
@@ -75,7 +75,7 @@ std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t ind
 /// How many answers they will have.
 size_t cells_of(const std::vector<QuestionGroup>& groups);
 
-/// What is looked for next to answers whose walk looks further (sweep_where_none).
+/// Follow-up questions for answers whose walk sweeps (sweep_where_none).
 enum class Further {
   nothing,        ///< the questions are a part of something larger that was checked: a map, a way out, a trial
   ways_out,       ///< of each refusal
@@ -98,9 +98,9 @@ struct Answers {
   std::vector<Answer> results;  ///< questions in order, each on every target in order; what was stopped is left out
 };
 
-/// Called after each answer; what it throws ends ask(). `index`: its place in the results, counted through all groups, or
-/// among the cells of answers that are not kept. Answers that are kept are told one at a time, before ways out and other
-/// cuDNNs are asked, and the reference stays valid as long as they do; others from several threads at the same time.
+/// Called after each answer; what it throws ends ask(). `index`: its place in the results, counted through all groups,
+/// or among the cells if answers are not kept. Kept answers are told one at a time, before ways out and other cuDNNs
+/// are asked; the reference stays valid as long as they do. Other answers come from several threads at the same time.
 using OnAnswer = std::function<void(const Answer& answer, size_t index)>;
 
 /// Each config as a question.

@@ -93,7 +93,7 @@ Finding try_walk(const char* what, const std::string& cudnn_path, const gpu::Tar
   const auto& configs = result.findings.engine_configs;
   if (const auto open = std::find_if(configs.begin(), configs.end(), probe::is_left_open); open != configs.end())
     return {what, false, open->plan->reasons.empty() ? open->plan->status : open->plan->reasons.front().reason,
-            "of what `attnprobe cudnn fetch` brought: `attnprobe cudnn fetch VERSION --nvrtc`"};
+            "if `attnprobe cudnn fetch` downloaded it: `attnprobe cudnn fetch VERSION --nvrtc`"};
   if (result.verdict == Verdict::supported)
     return {what, true, fmt::format("yes ({}, {:.0f} ms)", target.name, result.findings.walk_ms), ""};
   const std::string why = result.root_cause ? result.root_cause->reason : std::string(name_of(result.verdict));

@@ -42,7 +42,7 @@ std::string sentence_of(const ExtraChange& change, const PythonEnvironment& envi
   for (const auto& framework : environment.frameworks)
     loaders += fmt::format("{}{} {}", loaders.empty() ? ", which " : ", ", framework.name, framework.version);
   if (!loaders.empty()) loaders += environment.frameworks.size() == 1 ? " loads" : " load";
-  text += fmt::format(": its cuDNN writes over the files of {} (nvidia/cudnn){}; `pip freeze` then lists both",
+  text += fmt::format(": its cuDNN overwrites the files of {} (nvidia/cudnn){}; `pip freeze` then lists both",
                       change.overwritten, loaders);
   return text;
 }
@@ -63,7 +63,7 @@ std::vector<Finding> extra_findings(const PythonEnvironment& environment) {
   for (const ExtraChange& change : environment.extras) {
     const bool ok = change.overwritten.empty() && (change.goes.empty() || environment.frameworks.empty());
     findings.push_back({fmt::format("attnprobe[{}]", change.extra), ok, sentence_of(change, environment),
-                        ok ? "" : "take no extra here: pip install attnprobe asks the cuDNN that is there"});
+                        ok ? "" : "take no extra here: pip install attnprobe uses the installed cuDNN"});
   }
   return findings;
 }

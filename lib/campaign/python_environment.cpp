@@ -120,7 +120,7 @@ class Inspection {
         std::error_code ignored;
         const bool is_there = fs::exists(library, ignored);
         part(info.name, is_there,
-             is_there ? info.version + ", the small cuDNN, which attnprobe asks and no framework loads"
+             is_there ? info.version + ", the small cuDNN, for attnprobe only: no framework loads it"
                       : info.version + ": its files are missing",
              is_there
                  ? ""
@@ -132,7 +132,7 @@ class Inspection {
     }
     if (wheels_.empty()) {
       problem("no_cudnn_wheel", "cuDNN",
-              "no cuDNN wheel is in this environment: a framework takes what the loader finds",
+              "no cuDNN wheel is in this environment: a framework uses the one that the loader finds",
               fmt::format("{} install {}", command_, wanted_wheel()));
       return;
     }
@@ -237,11 +237,11 @@ class Inspection {
         if (wanted.is_extra && there.empty()) continue;
         if (!demand.is_met && !wheels_.empty())
           problem("pin_not_met", info.name,
-                  fmt::format("{} wants {}{}, and {} is installed", demand.by, demand.package, demand.specifier,
+                  fmt::format("{} needs {}{}, but {} is installed", demand.by, demand.package, demand.specifier,
                               there.empty() ? "none of that name" : there),
                   fmt::format("{} install {}", command_, shell_word(demand.package + demand.specifier)));
         else if (demand.is_met)
-          part(info.name, true, fmt::format("wants {}{}: it is there", demand.package, demand.specifier));
+          part(info.name, true, fmt::format("needs {}{}: installed", demand.package, demand.specifier));
         found_.demands.push_back(std::move(demand));
       }
   }
@@ -255,12 +255,12 @@ class Inspection {
         const auto demands = rules::gate_demands(rules, framework.version, *cudnn);
         if (demands.empty()) continue;
         const rules::GateDemand& newest = demands.front();
-        problem("gate_wants_newer", framework.name,
-                fmt::format(
-                    "by rule, {} {} keeps some calls from cuDNN {} that it would hand to {} or newer, in silence: {}",
-                    framework.name, framework.version, cudnn->text(), newest.from.text(), trim(newest.message)),
-                fmt::format("{} install --no-deps {}", command_,
-                            shell_word(fmt::format("{}{}>={}", wheel_prefix, cudnn_major_, newest.from.text()))));
+        problem(
+            "gate_wants_newer", framework.name,
+            fmt::format("by rule, {} {} silently keeps some calls from cuDNN {} that it would hand to {} or newer: {}",
+                        framework.name, framework.version, cudnn->text(), newest.from.text(), trim(newest.message)),
+            fmt::format("{} install --no-deps {}", command_,
+                        shell_word(fmt::format("{}{}>={}", wheel_prefix, cudnn_major_, newest.from.text()))));
       }
   }
 
@@ -275,9 +275,9 @@ class Inspection {
       const std::string version = versions_in(folder);
       problem(
           "system_cudnn_first", "loader",
-          fmt::format("LD_LIBRARY_PATH has {}, whose cuDNN{} is found before the environment's: sub-libraries of two "
-                      "versions meet in one process",
-                      folder.string(), version.empty() ? "" : " " + version),
+          fmt::format(
+              "LD_LIBRARY_PATH has {}; its cuDNN{} is found before the environment's, so one process loads sub-libraries of two versions",
+              folder.string(), version.empty() ? "" : " " + version),
           "unset LD_LIBRARY_PATH");
       return;
     }
@@ -358,7 +358,7 @@ class Inspection {
               cure);
     else if (!release.empty() && std::find(builtins.begin(), builtins.end(), release) == builtins.end())
       problem("nvrtc_builtins_differ", "NVRTC",
-              fmt::format("{} {} is installed, and the builtins beside its library are of {}: no kernel compiles",
+              fmt::format("{} {} is installed, but the builtins next to its library are of {}: no kernel compiles",
                           wheel, release, fmt::join(builtins, ", ")),
               cure);
     else
@@ -370,7 +370,7 @@ class Inspection {
     const int major = machine_.driver_version / 1000;
     if (major < cudnn_major_)
       problem("driver_too_old", "CUDA driver",
-              fmt::format("the driver knows CUDA {}.{}, and this environment's cuDNN is built with CUDA {}", major,
+              fmt::format("the driver supports CUDA {}.{}, but this environment's cuDNN is built with CUDA {}", major,
                           machine_.driver_version / 10 % 100, cudnn_major_),
               fmt::format("{} install {}{}, with a framework built for CUDA {}; or update the driver", command_,
                           wheel_prefix, major, major));

@@ -157,10 +157,9 @@ std::vector<fs::path> site_packages_of(const fs::path& python) {
   if (folders.empty())
     throw Error(
         ErrorKind::usage,
-        fmt::format("--python {}: no site-packages belongs to it; name an interpreter (bin/python; of pyenv the one "
-                    "that `pyenv which python` prints), the folder of a virtual environment, or a site-packages "
-                    "folder",
-                    python.string()));
+        fmt::format(
+            "--python {}: no site-packages found; allowed: an interpreter (bin/python; with pyenv the one that `pyenv which python` prints), a virtual environment, a site-packages folder",
+            python.string()));
   return folders;
 }
 

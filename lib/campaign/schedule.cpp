@@ -43,8 +43,8 @@ size_t least_for_a_worker(const QuestionGroup& group, const PlanOptions& options
   return is_quick ? 8 : 2;
 }
 
-// GPUs of this machine hold so many workers: each has a CUDA context of its own there (half a gigabyte on an H200), and
-// most of the memory is for the tensors of the one whose turn it is.
+// The most workers per GPU of this machine: each has its own CUDA context there (half a gigabyte on an H200). Most of
+// the memory is for the tensors of the worker that has its turn.
 std::map<size_t, size_t> most_workers(const QuestionGroup& group) {
   constexpr int64_t context_bytes = int64_t{1} << 29, share_of_contexts = 4;
   std::map<size_t, size_t> most;
@@ -61,10 +61,10 @@ bool runs_plans(const gpu::Target& target, const PlanOptions& options) {
   return target.kind == gpu::Kind::device && (probe::executes(plans) || plans == probe::Plans::automatic);
 }
 
-// Of the workers whose plans run on a GPU some wait for it at any time, and their cores would be idle: unless the asker
-// said how many there are, there are twice as many as cores, of which no more than cores build. Of 320 random configs on
-// an H100 with 16 cores, workers waited 224 of 1,024 seconds. Those beyond the cores begin after the first answer: the
-// driver opens a GPU for one process after the other.
+// Some workers always wait for a GPU, and their cores would be idle. So there are twice as many workers as cores,
+// unless options.jobs says otherwise; no more than cores build. Of 320 random configs on an H100 with 16 cores, workers
+// waited 224 of 1,024 seconds. Those beyond the cores begin after the first answer: the driver opens a GPU for one
+// process after the other.
 size_t workers_of(const QuestionGroup& group, const PlanOptions& options) {
   const bool all_run = std::all_of(group.targets.begin(), group.targets.end(),
                                    [&](const gpu::Target& target) { return runs_plans(target, options); });
@@ -87,7 +87,7 @@ struct Shares {
   std::vector<size_t> builders;
 };
 
-// Each GPU on which plans will run, beside the first walks and builds.
+// Prepares each GPU on which plans will run, in parallel with the first walks and builds.
 std::vector<std::jthread> prepare_gpus(const QuestionGroup& group, const std::vector<CellPlace>& places,
                                        const PlanOptions& options, const Session& session, Shares& shares) {
   std::vector<std::jthread> threads;

@@ -1,4 +1,4 @@
-// Asking cells with as many workers as there are cores. Beneath ask() alone.
+// Asks cells with as many workers as there are cores. Only ask() uses it.
 #pragma once
 
 #include <functional>
@@ -12,9 +12,9 @@ namespace attnprobe::campaign {
 /// Called after each cell, from several threads at the same time, with its index among the places.
 using OnCell = std::function<void(size_t index, Answer&& answer)>;
 
-/// Asks these cells of the group, whose cuDNNs are given, with as many workers as options.jobs says; plans of one GPU of
-/// this machine are run by one worker at a time. Gives, for each cuDNN, what a worker told of the library; none where none
-/// was opened. Never throws for what happens in a worker; throws what `on_cell` throws, with the other cells left unasked.
+/// Asks these cells of the group, with its cuDNNs already chosen, with options.jobs workers. One worker at a time runs
+/// plans on a GPU of this machine. Returns what a worker reported of each cuDNN library; none if it was not opened.
+/// Never throws for events in a worker; throws what `on_cell` throws and leaves the other cells unasked.
 std::vector<std::optional<cudnn::LibraryInfo>> ask_cells(const QuestionGroup& group,
                                                          const std::vector<CellPlace>& places,
                                                          const PlanOptions& options, const Session& session,

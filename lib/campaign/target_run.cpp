@@ -31,7 +31,7 @@ using answer::Category;
 
 namespace {
 
-// What there is to compute and to move with the lengths that the data will have.
+// The computation and data movement with the lengths of the data.
 void add_work(run::RunOptions& options, const attention::AttentionSpec& spec, const graph::OpGraph& graph) {
   const run::Lengths lengths = run::plan_data(graph, options).lengths;
   const std::vector<int64_t> q(lengths.q.begin(), lengths.q.end()), kv(lengths.kv.begin(), lengths.kv.end());
@@ -44,7 +44,7 @@ void add_work(run::RunOptions& options, const attention::AttentionSpec& spec, co
       run::least_bytes(graph, {spec.seqlen_q, spec.seqlen_kv, share(q, spec.seqlen_q), share(kv, spec.seqlen_kv)});
 }
 
-// What cudnn-frontend builds without asking a heuristic is asked too.
+// Also asks the engine config that cudnn-frontend builds without a heuristic.
 probe::WalkOptions walk_of(const build::BuiltGraph& graph, probe::WalkOptions options) {
   if (graph.forced) options.named = {{"FRONTEND", graph.forced->engine, graph.forced->knobs}};
   return options;
@@ -76,7 +76,7 @@ TargetRun::TargetRun(const gpu::Target& target, const std::string& cudnn, const 
     runs_first_ = walk_.plans == probe::Plans::run_first;
     walk_.plans = runs ? probe::Plans::none : runs_first_ ? probe::Plans::first : probe::Plans::build;
   }
-  // What is built or run, or kept to the asker's constraints, may have to come from another mode.
+  // Plans, and the user's constraints, may need another mode.
   walk_.until_works = walk_.until_works && walk_.plans == probe::Plans::none && !runs_ && options.constraints.empty();
   if (target.kind == gpu::Kind::simulated && !runs_) cache_ = session.cache;
 }
@@ -91,7 +91,7 @@ TargetRun::~TargetRun() {
 }
 
 Answer TargetRun::run(const Question& question, const Question* next) {
-  // Only where nothing else may follow on the same worker.
+  // Only if no other step may follow on the same worker.
   const bool only_walks = !runs_ && !walk_.sweep_where_none && walk_.plans == probe::Plans::none;
   next_ = only_walks ? next : nullptr;
   Answer result;
@@ -127,7 +127,7 @@ Answer TargetRun::run(const Question& question, const Question* next) {
     client_.reset();
     judge_open(result, Category::environment, e.what(),
                fmt::format("This machine lets attnprobe start no more threads: {}.", e.what()));
-  } catch (const std::exception& e) {  // what nobody foresaw costs one answer, too
+  } catch (const std::exception& e) {  // an unforeseen error also costs only one answer
     judge_open(result, Category::internal_error, e.what(), e.what());
   }
   result.reproduce = command(question_command(question, options_));
@@ -146,8 +146,7 @@ void TargetRun::open() {
   if (!client_) client_ = start(&has_waited_);
 }
 
-// A half-open worker (cuDNN loaded, no device) is never taken
-// for one that is ready. Builders start theirs side by side.
+// A half-open worker (cuDNN loaded, no device) is never used as a ready one. Builders start theirs in parallel.
 std::unique_ptr<worker::Client> TargetRun::start(bool* waited) {
   const worker::Client::Seconds timeout(options_.timeout_seconds);
   if (waited != nullptr) *waited = false;
@@ -174,7 +173,7 @@ std::unique_ptr<worker::Client> TargetRun::start_under(const std::vector<std::st
   return client;
 }
 
-// A cuDNN that has answered before need not be loaded to be known.
+// A cuDNN that has answered before is known without loading it.
 void TargetRun::know_library() {
   if (library_ && is_named_) return;
   if (!library_ && cache_ != nullptr) library_ = cache_->library(cudnn_);
@@ -188,7 +187,7 @@ void TargetRun::know_library() {
     cudnn_word_ = std::move(*known);
     return;
   }
-  // Libraries are looked for while the worker walks.
+  // Searches for libraries while the worker walks.
   naming_ = std::async(std::launch::async, [words, path = cudnn_, version = library_->version] {
     return words != nullptr ? words->word(path, version) : cudnn_word(path, version);
   });
@@ -199,11 +198,10 @@ std::string TargetRun::command(const std::string& question) {
   return reproduce_command(question, target_, cudnn_word_);
 }
 
-// A worker that was killed while it waited in the pool, and is only now seen to be gone, says nothing: the next one is
-// asked.
+// A worker that was killed while idle in the pool is only noticed now and says nothing: asks the next one.
 probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
   const std::string key = cache_ != nullptr ? cache_->key(graph, target_, cudnn_, options) : "";
-  // What the worker was told to walk already is its to answer, though another process may have stored it since.
+  // The worker already walks what it was told, even if another process has stored the answer since.
   if (cache_ != nullptr && std::exchange(announced_key_, "") != key)
     if (auto known = cache_->find(key)) return std::move(*known);
   const auto next = [this] { return announcement(); };
@@ -221,7 +219,7 @@ probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::Wal
   }
 }
 
-// The request of the next question's walk; "" where none is to be made.
+// The request of the next question's walk; "" if none is needed.
 std::string TargetRun::announcement() try {
   if (next_ == nullptr) return "";
   const build::BuiltGraph built = build_graph(*next_);
@@ -234,10 +232,10 @@ std::string TargetRun::announcement() try {
   announced_key_ = std::move(key);
   return worker::Client::walk_request(built.graph, options);
 } catch (const Error&) {
-  return "";  // its own turn will say so
+  return "";  // its own turn will report it
 }
 
-// Everything that the findings depend on, but for the time and what else the GPU does. Lengths are in the config alone.
+// All that the findings depend on, except time and other load on the GPU. Only the config has the lengths.
 std::string TargetRun::name_finished(const Answer& result) const {
   const auto& [workspace, notes, deterministic] = options_.constraints;
   const std::string walk = session_.finished->key(result.graph.graph, target_, cudnn_, walk_of(result.graph, walk_));
@@ -246,7 +244,7 @@ std::string TargetRun::name_finished(const Answer& result) const {
                             workspace.value_or(-1), Json(notes).dump(), deterministic));
 }
 
-// What a run that was interrupted had finished is not asked again.
+// Finished results of an interrupted run are not asked again.
 void TargetRun::find_out(Answer& result) {
   const std::string name = session_.finished != nullptr ? name_finished(result) : "";
   if (!name.empty())
@@ -264,7 +262,7 @@ void TargetRun::find_out(Answer& result) {
 
 void TargetRun::walk(Answer& result) {
   probe::WalkOptions options = walk_of(result.graph, walk_);
-  // What inputs of an unknown graph mean is not known: its plans are built, not run.
+  // The meaning of an unknown graph's inputs is unknown: its plans are built, not run.
   if (runs_ && !result.has_spec()) options.plans = probe::Plans::build;
   // Raw messages come in the order of one process.
   const bool builds_itself = options.plans == probe::Plans::none || options.keep_log;
@@ -274,8 +272,8 @@ void TargetRun::walk(Answer& result) {
     result.findings = ask(result.graph.graph, first);
     if (!builds_itself && !result.findings.failure) build_plans(result, options);
   } catch (const worker::WorkerLost& lost) {
-    // One plan that takes its process down costs itself; the walk before it is whole. What a Ctrl-C took
-    // down says nothing of the plan.
+    // A plan that crashes its process loses only itself; the walk before it is complete. A Ctrl-C says nothing about
+    // the plan.
     if (lost.stage.step != probe::Step::plan || !lost.findings || stopped() || lost.is_from_outside()) throw;
     client_.reset();
     result.findings = *lost.findings;
@@ -287,17 +285,17 @@ void TargetRun::walk(Answer& result) {
   keep_to_constraints(result, false);
 }
 
-// The walk's answer is the same whatever is built afterwards, and a plan's whatever was asked for before it, so each is
-// kept in the cache by itself; and plans are built by several processes.
+// The walk's answer does not depend on later builds, nor a plan's on earlier requests. So each has its own cache entry,
+// and several processes build plans.
 void TargetRun::build_plans(Answer& result, const probe::WalkOptions& options) {
   keep_to_constraints(result, false);
   worker::build_plans(plan_work(result), options.plans);
-  // Where nothing compiles, the worker looks beyond the heuristics with the same plans in mind.
+  // If nothing compiles, the worker sweeps beyond the heuristics with the same plans.
   if (options.sweep_where_none && !result.findings.swept && !probe::has_working_config(result.findings) && !stopped())
     result.findings = ask(result.graph.graph, options);
 }
 
-// A plan that will be run shows itself whether it is deterministic.
+// A plan that will be run shows by itself whether it is deterministic.
 void TargetRun::keep_to_constraints(Answer& result, bool has_run) const {
   probe::Varies varies;
   const bool will_run = runs_ && result.has_spec() && !has_run;
@@ -344,8 +342,7 @@ void TargetRun::run_plans(Answer& result) {
   worker::run_plans(plan_work(result), options, plans);
   if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || stopped())
     return;
-  // None of what the heuristics propose works: what else is there? What was seen stands, whatever becomes
-  // of this.
+  // The heuristics' proposals all fail, so the other engines are asked. Earlier findings stay, whatever happens here.
   try {
     search_further(result);
   } catch (const worker::WorkerLost& lost) {

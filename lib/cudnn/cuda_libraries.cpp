@@ -58,7 +58,7 @@ std::optional<std::string> open_first(const Paths& places, DynamicLibrary& libra
 // Without the builtins every kernel fails to compile.
 std::optional<std::string> open_builtins_beside(const DynamicLibrary& nvrtc) {
   const std::string name = "libnvrtc-builtins.so.";
-  std::optional<std::string> problem = fmt::format("{}* is missing beside {}", name, nvrtc.path().string());
+  std::optional<std::string> problem = fmt::format("{}* is missing next to {}", name, nvrtc.path().string());
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(resolved(nvrtc.path()).parent_path(), ignored)) {
     DynamicLibrary builtins;

@@ -9,11 +9,9 @@ namespace {
 
 void require_device_properties(const Library& library) {
   if (library.version() >= first_version_with_device_properties) return;
-  throw Error(
-      ErrorKind::environment,
-      fmt::format("cuDNN {} cannot answer for a GPU that is not there: device property descriptors came with 9.8; use "
-                  "a newer cuDNN (--cudnn) or a real GPU (--target device:0)",
-                  library.version().text()));
+  throw Error(ErrorKind::environment, fmt::format("cuDNN {} cannot simulate a GPU, which needs 9.8; use "
+                                                  "a newer cuDNN (--cudnn) or a real GPU (--target device:0)",
+                                                  library.version().text()));
 }
 
 }  // namespace

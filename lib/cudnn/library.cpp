@@ -97,7 +97,7 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
   // Before libcudnn.so.9 itself, which would open them by bare name, from LD_LIBRARY_PATH first.
   for (const fs::path& file : sub_libraries(parts, info.jit_only)) {
     if (!fs::exists(file))
-      throw Error(ErrorKind::environment, fmt::format("cuDNN is incomplete: {} is missing beside {}; reinstall cuDNN",
+      throw Error(ErrorKind::environment, fmt::format("cuDNN is incomplete: {} is missing next to {}; reinstall cuDNN",
                                                       file.filename().string(), path.string()));
     DynamicLibrary part;
     if (const auto wrong = open_file(file, part)) throw Error(ErrorKind::environment, "cuDNN is broken: " + *wrong);

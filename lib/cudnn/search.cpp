@@ -241,9 +241,10 @@ std::optional<fs::path> find_version(const std::string& word) {
 std::vector<Candidate> find_libraries(const std::string& requested) {
   if ((is_version(requested) || requested == latest) && !fs::exists(requested)) {
     if (const auto found = find_version(requested)) return {{*found, "--cudnn"}};
-    throw Error(ErrorKind::environment,
-                fmt::format("--cudnn {}: no cuDNN of that version is here ({}); `attnprobe cudnn fetch {}` brings it",
-                            requested, versions_here(), requested));
+    throw Error(
+        ErrorKind::environment,
+        fmt::format("--cudnn {}: no cuDNN of that version is installed ({}); `attnprobe cudnn fetch {}` downloads it",
+                    requested, versions_here(), requested));
   }
   if (!requested.empty()) return {{named_library(requested, "--cudnn"), "--cudnn"}};
   return search().list();
@@ -255,13 +256,11 @@ Candidate choose_library(const std::string& requested) {
   if (!found.list().empty()) return found.list().front();
   std::string passed_over;
   if (!found.passed_over().empty())
-    passed_over = fmt::format(" ({} is passed over, since others may have written it)", found.passed_over().front());
+    passed_over = fmt::format(" ({} is skipped, since others may have written it)", found.passed_over().front());
   throw Error(
       ErrorKind::environment,
       fmt::format(
-          "no cuDNN 9 on this machine{}: add --fetch, which downloads the small one with pip, install one "
-          "(`attnprobe cudnn fetch latest`, `pip install {}`, or NVIDIA's package), or name one with --cudnn or "
-          "ATTNPROBE_CUDNN",
+          "no cuDNN 9 on this machine{}. Download the small one with --fetch, install one (`attnprobe cudnn fetch latest`, `pip install {}`, or NVIDIA's package), or name one with --cudnn or ATTNPROBE_CUDNN",
           passed_over, pip_requirement()));
 }
 

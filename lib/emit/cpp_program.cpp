@@ -13,7 +13,7 @@ std::string cpp_program(const Question& question, const graph::OpGraph& graph, c
   const bool is_simulated = target.kind == gpu::Kind::simulated;
   std::string text = cpp_comment((question.name.empty() ? "" : question.name + ": ") + question.description) + "\n//\n";
   text += cpp_comment(fmt::format(
-              "What cuDNN says of this operation graph on {}.",
+              "Prints cuDNN's answer for this operation graph on {}.",
               is_simulated ? fmt::format("a simulated {} ({}; --gpu: on this machine's GPU)", target.name, target.id)
                            : "this machine's first GPU")) +
           "\n";
@@ -21,9 +21,9 @@ std::string cpp_program(const Question& question, const graph::OpGraph& graph, c
                       question.cudnn_version.text());
   text += "//   g++ -std=c++17 reproducer.cpp -o reproducer -ldl && ./reproducer\n//\n";
   text +=
-      "// --engine 9 KERNEL_CFG=7 asks one engine config in place of heuristic mode A; --plan compiles the first that passes.\n";
-  text += "// Where there is no CUDA driver: LD_PRELOAD=…/libattnprobe_null_driver.so ./reproducer\n";
-  if (!question.command.empty()) text += cpp_comment("The same from attnprobe: " + question.command) + "\n";
+      "// --engine 9 KERNEL_CFG=7 asks one engine config instead of heuristic mode A; --plan compiles the first that passes.\n";
+  text += "// Without a CUDA driver: LD_PRELOAD=…/libattnprobe_null_driver.so ./reproducer\n";
+  if (!question.command.empty()) text += cpp_comment("The same with attnprobe: " + question.command) + "\n";
   text += cpp_prelude;
   text += cpp_graph(graph);
   text += fmt::format("\n// CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION{}\nconst char* const device_properties = {};\n",

@@ -269,7 +269,7 @@ int main(int argc, char** argv) {
   }
   if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) == nullptr)
     std::printf(
-        "There is no CUDA driver (libcuda.so.1), without which cuDNN refuses every engine config; attnprobe's stands in for "
+        "No CUDA driver (libcuda.so.1): without one cuDNN refuses every engine config. attnprobe's null driver replaces "
         "it: LD_PRELOAD=libattnprobe_null_driver.so\n");
   load_cudnn();
   listen(false);

@@ -73,11 +73,11 @@ void check_frontend(const AttentionSpec& spec) {
     refuse_in_frontend(fmt::format("pattern \"{}\"", name_of(spec.pattern)),
                        "\"sdpa\", \"sdpa_composite\", \"sdpa_unified\"");
   frontend_type(spec.dtype);
-  if (spec.scale_form != attention::ScaleForm::by_value) refuse_in_frontend("a scale that is no number", "a number");
+  if (spec.scale_form != attention::ScaleForm::by_value) refuse_in_frontend("a scale that is not a number", "a number");
   if (spec.dropout &&
       (spec.dropout->form != attention::DropoutForm::philox || spec.dropout->dump ||
        seed_form(spec) == attention::SeedForm::constant || seed_form(spec) == attention::SeedForm::by_value))
-    refuse_in_frontend("a dropout mask of the caller's, or a seed that is no tensor",
+    refuse_in_frontend("the caller's dropout mask, or a seed that is not a tensor",
                        "its probability, with a seed in a tensor");
   if (is_bprop(spec) && spec.paged) refuse_in_frontend("a page table in the backward pass", "pass \"fprop\"");
 }
@@ -271,12 +271,13 @@ std::string python_frontend_program(const Question& question, const AttentionSpe
   check_frontend(spec);
   const bool is_simulated = target.kind == gpu::Kind::simulated;
   std::string text = python_head(
-      question, {fmt::format("What cudnn-frontend and cuDNN say of it on {}. cudnn-frontend builds the graph itself.",
-                             is_simulated ? fmt::format("a simulated {} ({}; --gpu: on this machine's GPU)",
-                                                        target.name, target.id)
-                                          : "this machine's first GPU"),
-                 "", "  pip install nvidia-cudnn-frontend && python3 reproducer.py", "",
-                 "Where there is no CUDA driver: LD_PRELOAD=…/libattnprobe_null_driver.so python3 reproducer.py"});
+      question,
+      {fmt::format("Prints the answers of cudnn-frontend and cuDNN on {}. cudnn-frontend builds the graph itself.",
+                   is_simulated
+                       ? fmt::format("a simulated {} ({}; --gpu: on this machine's GPU)", target.name, target.id)
+                       : "this machine's first GPU"),
+       "", "  pip install nvidia-cudnn-frontend && python3 reproducer.py", "",
+       "Without a CUDA driver: LD_PRELOAD=…/libattnprobe_null_driver.so python3 reproducer.py"});
   text +=
       "import sys\n\nimport cudnn\n\nprint(\"cudnn-frontend\", cudnn.__version__, \"cuDNN\", cudnn.backend_version())\n";
   text += fmt::format("device_properties = {}\n", is_simulated ? python_text(json_text(target.properties)) : "None");

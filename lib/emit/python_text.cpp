@@ -31,7 +31,7 @@ std::string python_head(const Question& question, const std::vector<std::string>
       python_comment((question.name.empty() ? "" : question.name + ": ") + question.description) + "\n#\n";
   for (const std::string& line : what) text += python_comment(line) + "\n";
   text += python_comment(fmt::format("Written by attnprobe {}.", ATTNPROBE_VERSION)) + "\n";
-  if (!question.command.empty()) text += python_comment("The same from attnprobe: " + question.command) + "\n";
+  if (!question.command.empty()) text += python_comment("The same with attnprobe: " + question.command) + "\n";
   return text;
 }
 

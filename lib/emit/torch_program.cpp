@@ -32,11 +32,11 @@ void check_torch(const AttentionSpec& spec) {
     refuse_in_torch(fmt::format("pattern \"{}\"", name_of(spec.pattern)),
                     "\"sdpa\", \"sdpa_composite\", \"sdpa_unified\"");
   if (attention::is_ragged(spec)) refuse_in_torch("a ragged layout", "\"bshd\" and the like");
-  if (spec.scale_form != attention::ScaleForm::by_value) refuse_in_torch("a scale that is no number", "a number");
+  if (spec.scale_form != attention::ScaleForm::by_value) refuse_in_torch("a scale that is not a number", "a number");
   const attention::Mask causal{.window_right = 0};
   if (spec.mask != attention::Mask{} && spec.mask != causal)
     refuse_in_torch(fmt::format("mask \"{}\"", describe(spec.mask)), "\"none\", \"causal\"");
-  if (spec.bias && spec.mask == causal) refuse_in_torch("a bias beside a causal mask", "one of them");
+  if (spec.bias && spec.mask == causal) refuse_in_torch("a bias with a causal mask", "one of them");
   if (spec.dropout &&
       (spec.dropout->form != attention::DropoutForm::philox || spec.dropout->seed || spec.dropout->dump))
     refuse_in_torch("a dropout whose mask or seed the caller gives or sees", "its probability alone");
@@ -54,10 +54,10 @@ std::string torch_program(const Question& question, const AttentionSpec& spec) {
   check_torch(spec);
   const char* type = torch_type(spec.dtype);
   const bool grad = spec.pass != Pass::fprop;
-  std::string text =
-      python_head(question, {"What PyTorch's cuDNN backend does with it on this machine's GPU; no other backend may "
-                             "step in. PyTorch builds the graph itself.",
-                             "", "  python3 reproducer.py", ""});
+  std::string text = python_head(
+      question,
+      {"Runs it with PyTorch's cuDNN backend on this machine's GPU, without fallback to another. PyTorch builds the graph itself.",
+       "", "  python3 reproducer.py", ""});
   text += "import torch\nfrom torch.nn.attention import SDPBackend, sdpa_kernel\n\n";
   text +=
       "print(\"PyTorch\", torch.__version__, \"cuDNN\", torch.backends.cudnn.version(), torch.cuda.get_device_name())\n";

@@ -107,7 +107,7 @@ std::optional<Refusal> plans_of(const Asked& asked) {
 Refusal possible_bug(const BugInText& bug) {
   Refusal refusal =
       reading(bug.id, Layer::execution, "cuDNN",
-              fmt::format("possible: a known bug of cuDNN ({}) fits all that the text tells", bug.versions));
+              fmt::format("possible: a known cuDNN bug ({}) matches everything in the text", bug.versions));
   refusal.means = bug.what;
   refusal.next = bug.advice;
   refusal.source = "lib/rules/cudnn/known_bugs.json";
@@ -136,9 +136,9 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
                             fmt::format("cuDNN {} supports this attention on {}{}", result.cudnn_version.text(),
                                         result.target.id, result.by_rule ? ", by rule" : ""));
   if (facts.trouble == Trouble::question || facts.asks)
-    refusal.means = "Nothing that was asked refuses it.";
+    refusal.means = "attnprobe found no refusal.";
   else
-    refusal.means = "Nothing that was asked refuses it; what else went wrong is not established.";
+    refusal.means = "attnprobe found no refusal; the cause is not established.";
   if (by_name) refusal.means += fmt::format(" {}.", result.frameworks.front().text);
   if (facts.trouble == Trouble::slow) add_refused_choice(refusal, result.findings);
   for (const auto& other : asked.beside) refusal.causes.push_back(other);
@@ -158,8 +158,7 @@ Refusal contradicted(const Asked& asked, const Refusal& message) {
                                         who.find(" and ") == std::string::npos ? "takes" : "take", result.target.id,
                                         result.by_rule ? ", by rule" : ""));
   refusal.means = fmt::format(
-      "The call as the text tells it is supported, so the message has another cause: a mask, bias, dropout or stride that "
-      "the text does not tell, another call, another cuDNN than {}, or the machine.",
+      "The call is supported as the text describes it, so the message has another cause. Possible: a mask, bias, dropout or stride that the text omits, another call, a cuDNN other than {}, or the machine.",
       result.cudnn_version.text());
   for (const auto& gate : result.frameworks)
     if (gate.takes == rules::Takes::by_name) refusal.means += fmt::format(" {}.", gate.text);
@@ -199,7 +198,7 @@ void add_bugs(TextAnswer& answer, const Asked& asked) {
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
                                       [&](const auto& one) { return one.id == bug.id; });
     if (concerns || answer.bugs.size() < 2)
-      answer.bugs.push_back(bug_in_text(bug, "what the text tells of its shape, GPU and versions", concerns));
+      answer.bugs.push_back(bug_in_text(bug, "the shape, GPU and versions in the text", concerns));
   }
   std::stable_partition(answer.bugs.begin(), answer.bugs.end(), [](const BugInText& bug) { return bug.is_strong; });
 }

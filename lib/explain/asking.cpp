@@ -310,8 +310,7 @@ void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::Cho
   const std::string answering = asked.result.cudnn_version.text();
   if (const auto brought = rules::cudnn_of(gates);
       brought && facts.versions.empty() && !is_of_version(answering, *brought))
-    asked.assumed.push_back(
-        fmt::format("cuDNN {}, where {} brings {}", answering, rules::title_of(gates.front()), *brought));
+    asked.assumed.push_back(fmt::format("cuDNN {}; {} ships {}", answering, rules::title_of(gates.front()), *brought));
   if (const rules::GatePlans* plans = gates.empty() ? nullptr : rules::plans_of(gates.front())) asked.plans = *plans;
   if (asked.is_established && !asked.result.by_rule && asked.result.usable != answer::Usable::yes)
     campaign::advise(asked.result, options_for(gates), {.program = with.program},

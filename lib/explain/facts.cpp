@@ -261,7 +261,7 @@ std::vector<std::string> told_in_words(const TextFacts& facts) {
     if (const auto brought = cudnns_brought(facts); brought.size() == 1)
       told.push_back(fmt::format("its wheels bundle cuDNN {} (builds for another CUDA may differ)", brought.front()));
   for (const auto& id : facts.gpus) add("GPU " + id, id);
-  for (const auto& name : facts.other_gpus) add("GPU of another maker: " + name, name);
+  for (const auto& name : facts.other_gpus) add("not an NVIDIA GPU: " + name, name);
   for (const int sm : facts.sms) told.push_back(fmt::format("compute capability {}.{} (sm_{})", sm / 10, sm % 10, sm));
   if (!facts.engines.empty())
     told.push_back(fmt::format("engine{} {}", facts.engines.size() == 1 ? "" : "s", fmt::join(facts.engines, ", ")));
@@ -296,7 +296,7 @@ std::vector<std::string> cudnns_brought(const TextFacts& facts) {
 }
 
 std::string kernel_in_words(const std::string& name) {
-  if (!is_kernel_of_attention(name)) return "of cuDNN, and not its attention";
+  if (!is_kernel_of_attention(name)) return "of cuDNN, but not attention";
   static const RE2 architecture("sm(\\d{2,3})");
   std::string words = "cuDNN's attention";
   if (name.find("bprop") != std::string::npos) words += ", backward";

@@ -72,7 +72,7 @@ void add_graph(std::string& out, const ReplayedGraph& graph, const TextStyle& st
   const Explanation explanation = replay::explain(graph.logged, graph.recognised);
   const char* verdict = explanation.works     ? "works"
                         : explanation.refused ? "REFUSED"
-                                              : "made; the log does not show that anything was asked of it";
+                                              : "made; the log shows no query about it";
   out += fmt::format("\n{}. {}\n", graph.number,
                      graph.recognised.description.empty() ? graph.logged.problem : graph.recognised.description);
   out += fmt::format("   {}{}{}\n", verdict, on_what(graph.logged),

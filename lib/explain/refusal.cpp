@@ -90,11 +90,11 @@ Refusal of_message(const Message& message, const Place& place, const std::vector
 std::string headline_of(Layer layer, const std::string& who) {
   switch (layer) {
     case Layer::environment:
-      return "The machine is at fault: a driver, a library or a GPU that does not fit";
+      return "The machine is at fault: its driver, a library or its GPU";
     case Layer::execution:
-      return "Execution failed: a call into cuDNN or CUDA, behind every support check";
+      return "Execution failed in a call into cuDNN or CUDA, after every support check";
     case Layer::plan_compilation:
-      return "Plan compilation failed, behind cuDNN's support check";
+      return "Plan compilation failed, after cuDNN's support check";
     case Layer::cudnn_engine:
       return "cuDNN's engines refused, at the support check";
     case Layer::cudnn_heuristics:
@@ -113,6 +113,24 @@ Refusal refusal_of(const MessageHit& hit, const std::vector<CudnnVersion>& versi
   Refusal refusal = of_message(message, hit.place, versions);
   if (message.rule != nullptr) refusal.means = with_values(message.means, message, hit.place.said);
   refusal.versions = message.versions[std::min(hit.match, message.versions.size() - 1)];
+  set_place(refusal, hit.place);
+  return refusal;
+}
+
+Refusal refusal_of(const ReasonHit& hit) {
+  const answer::KnownReason& reason = *hit.reason;
+  Refusal refusal;
+  refusal.id = reason.id;
+  refusal.layer = layer_of(reason.category);
+  refusal.who = "cuDNN";
+  refusal.headline = headline_of(refusal.layer, refusal.who);
+  refusal.means = reason.meaning;
+  refusal.next = reason.help;
+  if (!reason.since.empty() || !reason.until.empty())
+    refusal.versions = fmt::format("seen with cuDNN {} to {}", reason.since.empty() ? "9.8.0" : reason.since,
+                                   reason.until.empty() ? "the newest" : reason.until);
+  refusal.source = reason.source;
+  set_place(refusal, hit.place);
   return refusal;
 }
 

@@ -27,7 +27,7 @@ void say_it_is_no_attention(std::vector<Refusal>& refusals, const std::string& o
   });
   for (Refusal& refusal : refusals) {
     if (refusal.layer == Layer::environment || !may_be_another_operations(refusal)) continue;
-    refusal.headline = fmt::format("It failed in cuDNN or CUDA, and not in attention: the text is about {}", operation);
+    refusal.headline = fmt::format("It failed in cuDNN or CUDA, but not in attention: the text is about {}", operation);
     refusal.causes.clear();
     refusal.help = "attnprobe answers for attention only";
     refusal.next = "CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr with the program shows cuDNN's own reason";
@@ -88,7 +88,7 @@ std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vecto
       reading("other-maker", Layer::environment, "the GPU",
               fmt::format("cuDNN does not run on this GPU: {} is not NVIDIA's", fmt::join(facts.other_gpus, ", ")));
   refusal.means =
-      "cuDNN's fused attention exists on NVIDIA GPUs only. ZLUDA, HIP and other layers that stand in for CUDA do not have it.";
+      "cuDNN's fused attention exists on NVIDIA GPUs only. ZLUDA, HIP and other replacements of CUDA do not have it.";
   refusal.next =
       "switch it off with torch.backends.cuda.enable_cudnn_sdp(False), or use the PyTorch build for this GPU (ROCm, MPS, XPU)";
   refusal.first_line = facts.lines.at(facts.other_gpus.front());

@@ -83,8 +83,7 @@ TextCall answer_of(const answer::Answer& result, const ReadCall& call, bool targ
   if (!result.frameworks.empty()) {
     const rules::GateAnswer& gate = result.frameworks.front();
     answer.says = gate.text;
-    if (call.release.find("==") == std::string::npos)
-      answer.says += " (the newest release that was read: the text names none)";
+    if (call.release.find("==") == std::string::npos) answer.says += " (the newest known release; the text names none)";
     answer.is_taken = gate.takes == rules::Takes::yes || gate.takes == rules::Takes::by_name;
     answer.source = gate.source.text;
     if (!gate.refusals.empty()) answer.change = gate.refusals.front().change;

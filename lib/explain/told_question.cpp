@@ -326,15 +326,14 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
     const auto chosen = rules::choose_gates({question.framework}, "the text").front();
     if (chosen.is_known() && chosen.asked.empty()) return;
     if (chosen.gate->releases.empty()) {
-      question.framework_note = fmt::format("the rules of {} are not public: cuDNN alone is asked", chosen.gate->title);
+      question.framework_note = fmt::format("the rules of {} are not public: only cuDNN is asked", chosen.gate->title);
       question.framework.clear();
       return;
     }
     const std::string read =
         chosen.release != nullptr ? chosen.release->version : chosen.gate->releases.front().version;
-    question.framework_note =
-        fmt::format("by the rules of {} {}, the nearest release that was read to {}", chosen.gate->title, read,
-                    question.framework.substr(question.framework.find("==") + 2));
+    question.framework_note = fmt::format("by the rules of {} {}, the known release nearest to {}", chosen.gate->title,
+                                          read, question.framework.substr(question.framework.find("==") + 2));
     question.framework = chosen.gate->framework + "==" + read;
   } catch (const Error&) {
     question.framework.clear();

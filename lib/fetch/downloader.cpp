@@ -91,7 +91,7 @@ Downloader find_downloader() {
       std::find_if(candidates.begin(), candidates.end(), [](const Downloader& d) { return works(d.words); });
   if (found != candidates.end()) return *found;
   throw Error(ErrorKind::environment,
-              "neither pip nor uv works here, and one of them downloads cuDNN: install one (Debian: `apt-get install "
+              "neither pip nor uv works here: install one (Debian: `apt-get install "
               "python3-pip`), or download the wheel elsewhere and give it to `attnprobe cudnn fetch --wheel FILE`");
 }
 

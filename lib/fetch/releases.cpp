@@ -92,9 +92,10 @@ std::optional<Release> here(const std::string& word, const FetchOptions& options
         (!options.full || release.kept == Keep::full))
       found = std::move(release);
   if (found && options.cuda && found->cuda != *options.cuda)
-    throw Error(ErrorKind::usage,
-                fmt::format("--cuda {}: {} is here, built for CUDA {}; --folder DIR keeps the others apart",
-                            *options.cuda, found->version, found->cuda));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--cuda {}: {} is already installed, built for CUDA {}; --folder DIR keeps the others apart",
+                    *options.cuda, found->version, found->cuda));
   return found;
 }
 
@@ -201,7 +202,7 @@ void check_room(const FetchStep& step, const fs::path& folder) {
   const auto free = static_cast<int64_t>(fs::space(folder).available);
   if (const int64_t needed = factor * step.megabytes * 1'000'000; free < needed)
     throw Error(ErrorKind::environment,
-                fmt::format("{} has {} MB free, and {} MB are needed; --folder DIR puts the libraries elsewhere",
+                fmt::format("{} has {} MB free, but {} MB are needed; --folder DIR puts the libraries elsewhere",
                             folder.string(), free / 1'000'000, needed / 1'000'000));
 }
 

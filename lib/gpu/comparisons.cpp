@@ -77,8 +77,8 @@ std::string compared_text(const Target& target) {
                        fmt::join(versions, ", "),
                        different == 0 ? "no difference" : with_commas(different) + " different");
   if (!others.empty())
-    return fmt::format("not compared with a real one yet; sm_{} was, on {}", target.sm, fmt::join(others, ", "));
-  return "not compared with a real one yet";
+    return fmt::format("never compared with a real one (sm_{} was: {})", target.sm, fmt::join(others, ", "));
+  return "never compared with a real one";
 }
 
 }  // namespace attnprobe::gpu

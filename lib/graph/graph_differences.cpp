@@ -182,7 +182,7 @@ std::vector<std::string> differences(const OpGraph& a, const OpGraph& b) {
   if (same_graph(a, b)) return {};
   auto lines = GraphDifferences(a, b).lines();
   // If only the wiring differs, every single pair may look equal.
-  if (lines.empty()) lines.emplace_back("the same operations and tensors, connected otherwise");
+  if (lines.empty()) lines.emplace_back("the same operations and tensors, connected differently");
   return lines;
 }
 

@@ -165,7 +165,7 @@ std::vector<Operation> read_operations(const JsonView& list, const std::set<Uid>
     operations.push_back(read_operation(place));
     for (const auto& port : ports(operations.back()))
       if (uids.count(port.uid) == 0)
-        place.at(port.name).fail(fmt::format("port \"{}\" is tensor {}, which there is not", port.name, port.uid));
+        place.at(port.name).fail(fmt::format("port \"{}\" names tensor {}, which does not exist", port.name, port.uid));
   }
   return operations;
 }
@@ -194,7 +194,7 @@ OpGraph from_json(const Json& json) {
   }
   for (size_t i = 0; i < tensors.size(); ++i)
     if (const auto offset = graph.tensors[i].ragged_offset; offset && uids.count(*offset) == 0)
-      tensors[i].at("ragged_offset").fail(fmt::format("it is tensor {}, which there is not", *offset));
+      tensors[i].at("ragged_offset").fail(fmt::format("tensor {} does not exist", *offset));
   graph.operations = read_operations(object.take("operations"), uids);
   if (const auto scores = object.find("score_operations")) graph.score_operations = read_operations(*scores, uids);
   get_or_keep(object, "dynamic_shapes", graph.dynamic_shapes);

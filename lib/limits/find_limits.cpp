@@ -29,7 +29,7 @@ struct Search {
   std::optional<BoundarySearch> boundaries;
 };
 
-// One question of a row: a number of its range, or a place among its values.
+// One question of a row: a number of its range, or an index of its values.
 struct Wanted {
   size_t row = 0;
   int64_t value = 0;
@@ -80,7 +80,7 @@ class Asker {
     options_.walk.until_works = true;
     options_.walk.plans = question.times ? probe::Plans::run : probe::Plans::none;
     if (question.times) campaign::check_can_time(question.targets, "by time on");
-    // A map has many points, and its colours tell no hundredths apart.
+    // A map has many points, and its colours do not show hundredths.
     options_.run.timing = run::Timing::fast;
   }
 
@@ -102,7 +102,7 @@ class Asker {
   }
 
  private:
-  // A time follows from no neighbour.
+  // A time cannot be inferred from neighbours.
   std::vector<Wanted> everything() const {
     std::vector<Wanted> all;
     for (size_t r = 0; r < searches_.size(); ++r)
@@ -152,7 +152,7 @@ class Asker {
       }
   }
 
-  // One row of each GPU and cuDNN, then twice as many as before: those that are found say what the next ones may be like.
+  // One row per GPU and cuDNN, then twice as many as before: finished rows suggest candidates for the next ones.
   void begin_wave() {
     const size_t known = begun_;
     const size_t end =
@@ -162,7 +162,7 @@ class Asker {
       if (question_.axis.range) searches_[begun_].boundaries->suppose(candidates_for(searches_[begun_].row, known));
   }
 
-  // What the rows before were found to be, those that differ in least first.
+  // The patterns of finished rows, those with the fewest differences first.
   std::vector<std::vector<Run>> candidates_for(const Row& row, size_t known) const {
     constexpr size_t most = 4, most_runs = 12;
     std::vector<std::pair<size_t, const std::vector<Run>*>> likeness;
@@ -195,7 +195,7 @@ class Asker {
     return round;
   }
 
-  // The config of a question; none where the value contradicts another, which is its answer then.
+  // The config of a question; none if the value contradicts another one, which then is the answer.
   std::optional<AttentionSpec> spec_of(const Wanted& wanted) {
     const Json value = value_of(question_.axis, wanted.value);
     AttentionSpec spec = spec_at(question_, searches_[wanted.row].row, value);
@@ -222,12 +222,13 @@ class Asker {
         group.questions.push_back({{std::move(*spec), question_.configs[row.config].origin}, {}});
         asked.push_back(wanted);
       }
-    // Cells of one cuDNN and one GPU stand together, since they share a worker.
+    // Cells of one cuDNN and one GPU are adjacent, since they share a worker.
     std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) {
       return std::pair(a.cudnn, a.target) < std::pair(b.cudnn, b.target);
     });
     group.cells = places;
-    // Told in the order of the questions, whichever worker was first: the same questions follow each time.
+    // Reported in the order of the questions, whichever worker finished first, so that the same questions follow each
+    // time.
     std::vector<std::optional<Point>> answers(asked.size());
     std::mutex mutex;
     put(std::move(group), [&](const Answer& result, size_t index) {
@@ -283,7 +284,7 @@ class Asker {
     }
   }
 
-  // Of a usual range nobody chose the end: what is taken there may go on, so one kernel there is compiled.
+  // The end of a default range is arbitrary: what is supported there may continue, so one kernel there is compiled.
   void compile_ends() {
     constexpr size_t most = 8;
     size_t compiled = 0;

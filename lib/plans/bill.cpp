@@ -16,7 +16,7 @@ using answer::Answer;
 
 constexpr size_t most_compiled_each = 48;
 
-// What the check of a shape said, and its plan where one was compiled.
+// The answer of a shape's check, and its plan if one was compiled.
 struct Place {
   const Shape* shape = nullptr;
   std::optional<std::string> engine;  // none: refused

@@ -1,4 +1,4 @@
-// What the plans of a workload cost: how many, how many kernels they hold, what building them takes.
+// The cost of a workload's plans: how many, how many kernels they hold, how long they take to build.
 #pragma once
 
 #include <functional>
@@ -57,11 +57,12 @@ struct WorkloadBill {
 using OnPlan = std::function<void(const answer::Answer&)>;
 
 /// Asks for each shape which engine config a program gets (heuristic mode A), then compiles as few as show the kernels.
-/// Shapes with the same engine config and the same divisibility of their length by powers of two up to 128 are a class: of it
-/// the ends and the middle are compiled, and between two lengths with different kernels, the one halfway, until they are
-/// neighbours. Then others, drawn evenly, are compiled to check: one that differs opens its class again. Up to
-/// 48 shapes, and with `all`, each is compiled. Shapes are in order of length; with `bucketings`, they are rounded up
-/// too. `plan` says where and with which cuDNN; its groups are not read but for the one target.
+/// Shapes with the same engine config and the same divisibility of their length (by powers of two up to 128) are a
+/// class. Of a class, the ends and the middle are compiled. Between two lengths with different kernels, the one halfway
+/// is compiled until they are neighbours. Then others, drawn evenly, are compiled to check: one that differs opens its
+/// class again. Up to 48 shapes, and with `all`, each is compiled.
+/// Shapes are in order of length; with `bucketings`, they are rounded up too. `plan` gives the cuDNN and options; of
+/// its groups only the one target is read.
 WorkloadBill bill_of(const std::vector<Shape>& shapes, const gpu::Target& target, const campaign::Plan& plan,
                      const campaign::Session& session, bool all, const OnPlan& on_plan = {});
 

@@ -11,8 +11,8 @@
 namespace attnprobe::plans {
 namespace {
 
-// What building costs where there is a GPU: 0.55 to 0.77 s for a kernel that the process has not compiled, 0.034 to 0.058 s for each
-// further plan with it (PyTorch 2.11, cuDNN 9.19.0, H200: docs/results/plans.md).
+// Building on a GPU takes 0.55 to 0.77 s for a kernel that the process has not compiled. Each further plan with it
+// takes 0.034 to 0.058 s (PyTorch 2.11, cuDNN 9.19.0, H200: docs/results/plans.md).
 double seconds_on_gpu(const Bill& bill) {
   constexpr double first = 0.65, sibling = 0.047;
   const auto kernels = static_cast<double>(bill.kernels.size()), plans = static_cast<double>(bill.plans);
@@ -44,8 +44,8 @@ std::string kernels_text(const Bill& bill) {
 
 std::string how_known(const Bill& bill) {
   if (bill.compiled == bill.plans) return "each compiled";
-  return fmt::format("{} compiled, the others lie between two of one kernel; {} drawn to check agree", bill.compiled,
-                     bill.checked);
+  return fmt::format("{} compiled; the others lie between two with the same kernel; {} spot checks agree",
+                     bill.compiled, bill.checked);
 }
 
 std::string buckets_text(const WorkloadBill& found) {

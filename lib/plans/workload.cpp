@@ -114,8 +114,8 @@ Bucketing bucketing(std::string name, const std::vector<Shape>& shapes, const st
   return found;
 }
 
-// The `most` lengths with the least work, by dynamic programming over the shapes in order of length: the last shapes of
-// each group give it its length.
+// The `most` lengths with the least work, by dynamic programming over the shapes in order of length. The last shape of
+// each group gives the group its length.
 std::set<int64_t> cheapest(const std::vector<Shape>& shapes, size_t most) {
   const size_t count = shapes.size();
   std::vector<double> weight(count + 1, 0);

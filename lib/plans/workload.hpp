@@ -17,9 +17,10 @@ struct Length {
   bool operator==(const Length&) const = default;
 };
 
-/// Of "512", "4k", ranges as in a config ("101:220", "64:8192:64", "1k:64k:x2"), a comma list of these; or of a file with such a word a
-/// line, each with a count behind it where it has one, and "#" before remarks; "-" is standard input. Ascending, each once.
-/// Throws Error(usage) that names option, file, line and what is allowed. At most 100,000 lengths.
+/// Reads "512", "4k", ranges as in a config ("101:220", "64:8192:64", "1k:64k:x2"), a comma list of these, or a file. A
+/// file has one such word per line, with an optional count after it, and "#" before remarks; "-" is standard input.
+/// Ascending, each once, at most 100,000 lengths. Throws Error(usage) that names option, file, line and what is
+/// allowed.
 std::vector<Length> read_lengths(const std::string& words);
 
 /// A shape of the workload. Each is a plan of its own: cuDNN builds plans for exact sizes.
@@ -33,8 +34,8 @@ struct Shape {
 /// else the keys vary.
 std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::vector<Length>& lengths);
 
-/// The shape with its length rounded up to `tokens`. Beyond the real tokens there must be nothing to see: where the mask is
-/// not causal over as many queries as keys, padding is added to it. None where that cannot be said with this mask.
+/// The shape with its length rounded up to `tokens`. The padded tokens must be masked: unless the mask is causal over
+/// as many queries as keys, padding is added to it. None if this mask cannot express that.
 std::optional<Shape> padded(const Shape& shape, int64_t tokens);
 
 /// How lengths are rounded up.
@@ -44,8 +45,8 @@ struct Bucketing {
   double work = 1;               ///< operations, times those of the exact lengths
 };
 
-/// Rounded up to multiples of 64, 128, 256 and 512, to powers of two, and to the 2, 4 and 8 lengths that cost the least
-/// work. Those that change nothing, or are like another, are left out.
+/// Lengths rounded up to multiples of 64, 128, 256 and 512, to powers of two, and to the 2, 4 and 8 cheapest lengths.
+/// Leaves out those that change nothing or equal another.
 std::vector<Bucketing> bucketings(const std::vector<Shape>& shapes);
 
 }  // namespace attnprobe::plans

@@ -78,8 +78,8 @@ std::vector<std::string> walk_differences(const WalkFindings& before, const Walk
     if (listed < mode.candidates) continue;
     for (const auto& config : now.engine_configs)
       if (is_proposed(config, mode.mode) && config_of(before, config) == nullptr)
-        lines.push_back(
-            fmt::format("mode {} proposes {}, which it did not", mode.mode, config_name(config.engine, config.knobs)));
+        lines.push_back(fmt::format("mode {} proposes {}, which it did not before", mode.mode,
+                                    config_name(config.engine, config.knobs)));
   }
   return lines;
 }

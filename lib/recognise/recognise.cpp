@@ -177,7 +177,7 @@ class Recogniser {
       if (fewest && lines.size() >= *fewest) continue;
       fewest = lines.size();
       result.spec = reading.spec;
-      result.description = description_of(reading) + "? It resembles that, but is another graph";
+      result.description = description_of(reading) + "? The graph is similar, but not the same";
       result.notes = shortened(lines);
     }
     return result;

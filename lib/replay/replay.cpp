@@ -146,8 +146,7 @@ std::string old_attention_text(const OldAttentionCall& call) {
 }  // namespace
 
 std::string how_to_log() {
-  return "A log with operation graphs is written by the failing program itself when it is started with "
-         "CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=cudnn-%i.log (cuDNN 9; %i becomes the process id)";
+  return "To record operation graphs, start the failing program with CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=cudnn-%i.log (cuDNN 9; %i becomes the process id)";
 }
 
 Replay read_replay(const std::string& file) {
@@ -207,7 +206,7 @@ std::string why_no_graph(const Replay& replay) {
     return with_advice(fmt::format("no output of cuDNN or cudnn-frontend found in it{}",
                                    replay.problem.empty() ? "" : fmt::format(" ({})", replay.problem)));
   if (!history.has_info())
-    return with_advice("the log level was too low: warnings and errors alone show no operation graph");
+    return with_advice("the log level was too low: only warnings and errors, which show no operation graph");
   std::string incomplete;
   const auto add = [&](const std::string& sign) { incomplete += (incomplete.empty() ? "" : ", ") + sign; };
   if (!replay.problem.empty()) add(replay.problem);
@@ -215,8 +214,8 @@ std::string why_no_graph(const Replay& replay) {
   if (history.parts > 0)
     add(fmt::format("it shows {} tensors and operations of a graph that does not follow", history.parts));
   if (!incomplete.empty())
-    return fmt::format("{}: the log is incomplete ({}), and what is there shows no operation graph. Give the whole log",
-                       name, incomplete);
+    return fmt::format("{}: the log is incomplete ({}) and shows no operation graph. Give the whole log", name,
+                       incomplete);
   return fmt::format(
       "{}: the log contains no operation graph. Either the call was refused before cuDNN was asked, or the log is "
       "incomplete. The program's exception tells which: `attnprobe explain -` reads it from standard input",

@@ -87,7 +87,7 @@ void add_shape(std::vector<Entry>& all) {
   size("heads_q", "heads of Q", &AttentionSpec::heads_q);
   size("heads_kv", "heads of K", &AttentionSpec::heads_kv);
   all.push_back(number("heads_v", "heads of V", [](const Context& c) { return heads_v(c.spec); }));
-  all.push_back(boolean("gqa", "Q has another number of heads than K or V", [](const Context& c) {
+  all.push_back(boolean("gqa", "Q has a different number of heads than K or V", [](const Context& c) {
     return c.spec.heads_q != c.spec.heads_kv || c.spec.heads_q != heads_v(c.spec);
   }));
   size("seqlen_q", "the longest query sequence", &AttentionSpec::seqlen_q);
@@ -107,10 +107,10 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   using Type = std::optional<DataType>;
   all.push_back(text<DataType>("dtype", "type of Q, K and V", [](const Context& c) { return Type(c.spec.dtype); }));
   all.push_back(text<DataType>("o_dtype", "type of O", [](const Context& c) { return Type(output_type(c.spec)); }));
-  all.push_back(text<DataType>("do_dtype", "type of dO; null but for bprop", [](const Context& c) {
+  all.push_back(text<DataType>("do_dtype", "type of dO; null except for bprop", [](const Context& c) {
     return is_bprop(c.spec) ? Type(d_output_type(c.spec)) : Type();
   }));
-  all.push_back(text<DataType>("dqkv_dtype", "type of dQ, dK, dV; null but for bprop", [](const Context& c) {
+  all.push_back(text<DataType>("dqkv_dtype", "type of dQ, dK, dV; null except for bprop", [](const Context& c) {
     return is_bprop(c.spec) ? Type(gradient_type(c.spec)) : Type();
   }));
   all.push_back(boolean("fp8", "Q, K and V are fp8", [](const Context& c) { return is_fp8(c.spec); }));
@@ -130,7 +130,7 @@ void add_types_and_layouts(std::vector<Entry>& all) {
       [](const Context& c) { return all_bshd(c.spec, false); }));
   all.push_back(
       boolean("compact_bshd", "bshd, and without gaps", [](const Context& c) { return all_bshd(c.spec, true); }));
-  all.push_back(boolean("do_like_o", "dO has the strides of O; true but for bprop", [](const Context& c) {
+  all.push_back(boolean("do_like_o", "dO has the strides of O; true except for bprop", [](const Context& c) {
     return !is_bprop(c.spec) || d_o_strides(c.spec) == o_strides(c.spec);
   }));
   all.push_back(boolean("ragged", "Q, K, V or O is ragged (THD)", [](const Context& c) { return is_ragged(c.spec); }));
@@ -151,11 +151,11 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   all.push_back({{"misaligned_tensor",
                   KeyKind::text,
                   {"Q", "K", "V", "O", "dO", "dQ", "dK", "dV"},
-                  "the first tensor with a stride that is no multiple of 16 bytes; null without one"},
+                  "the first tensor with a stride that is not a multiple of 16 bytes; null without one"},
                  [](const Context& c) { return misaligned_tensor(c.spec); }});
   all.push_back(text<attention::RaggedUnit>("ragged_unit", "what ragged offsets count",
                                             [](const Context& c) { return std::optional(c.spec.ragged_unit); }));
-  all.push_back(text<attention::Sides>("cu_seqlens", "whose lengths are prefix sums; null: nobody's",
+  all.push_back(text<attention::Sides>("cu_seqlens", "the sides with lengths as prefix sums; null: none",
                                        [](const Context& c) { return c.spec.cu_seqlens; }));
   all.push_back(
       boolean("rope", "Q or K is rotated in the graph", [](const Context& c) { return c.spec.rope.has_value(); }));
@@ -251,7 +251,7 @@ void add_rest(std::vector<Entry>& all) {
                         [](const Context& c) { return !is_bprop(c.spec) && wants_stats(c.spec); }));
   all.push_back(text<DataType>("stats_dtype", "type of the statistics",
                                [](const Context& c) { return Type(c.spec.stats_dtype.value_or(DataType::f32)); }));
-  all.push_back(boolean("packed_stats", "the statistics stand as {b, h, s, 1} without gaps", [](const Context& c) {
+  all.push_back(boolean("packed_stats", "the statistics are packed as {b, h, s, 1}", [](const Context& c) {
     const attention::Strides packed{c.spec.heads_q * c.spec.seqlen_q, c.spec.seqlen_q, 1, 1};
     return stats_strides(c.spec) == packed;
   }));
@@ -268,11 +268,11 @@ void add_rest(std::vector<Entry>& all) {
                         [](const Context& c) { return c.spec.deterministic; }));
   all.push_back(boolean("ordered_dq", "bprop sums dQ in f32 memory in a fixed order",
                         [](const Context& c) { return c.spec.ordered_dq; }));
-  all.push_back(boolean("unfuse_fma", "multiply and add of the softmax apart",
+  all.push_back(boolean("unfuse_fma", "multiply and add of the softmax as separate operations",
                         [](const Context& c) { return c.spec.unfuse_fma; }));
   all.push_back(boolean("dynamic_shapes", "one plan for extents that change",
                         [](const Context& c) { return c.spec.dynamic_shapes; }));
-  all.push_back(boolean("override_shapes", "extents may be given anew when the plan runs",
+  all.push_back(boolean("override_shapes", "extents can change when the plan runs",
                         [](const Context& c) { return c.spec.override_shapes; }));
   all.push_back(
       number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn.number(); }));

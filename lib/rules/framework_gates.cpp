@@ -62,10 +62,9 @@ const FrameworkGate& gate_named(const std::string& name, const std::string& word
                                       [&](const std::string& other) { return plain_name(other) == name; });
     if (is_meant) return gate;
   }
-  throw Error(ErrorKind::usage,
-              fmt::format("{}: \"{}\" is no framework whose rules are known{}; allowed: \"all\", {}, each "
-                          "with a release behind it or not (torch==2.11)",
-                          option, word, did_you_mean(name, all), quoted_list(names)));
+  throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is an unknown framework{}; allowed: \"all\", {}, each "
+                                            "with or without a release (torch==2.11)",
+                                            option, word, did_you_mean(name, all), quoted_list(names)));
 }
 
 // The newest release that the word covers. If its rules were not read, the newest before it; none if it is older than

@@ -69,7 +69,7 @@ Releases Reader::releases(JsonObject& entry) const {
     if (rules.oldest.empty() || !is_version(*release_of) ||
         version_numbers(*release_of) < version_numbers(rules.oldest) ||
         version_numbers(*release_of) > version_numbers(rules.version))
-      given->fail(fmt::format("a release from {} to {} is wanted", rules.oldest, rules.version));
+      given->fail(fmt::format("expected a release from {} to {}", rules.oldest, rules.version));
   }
   return found;
 }
@@ -91,7 +91,7 @@ Source Reader::source(const Group& group, JsonObject& entry, const Releases& of_
   if (!group.function.empty()) text += fmt::format(", {}", group.function);
   const auto line = entry.find("line");
   if (!line) return {text, url.empty() ? base + group.path : url};
-  if (base_url.empty()) line->fail("a line wants the file's \"base_url\"");
+  if (base_url.empty()) line->fail("a line needs the file's \"base_url\"");
   const int64_t number = line->integer(1);
   return {fmt::format("{} line {}", text, number), fmt::format("{}{}#L{}", base, group.path, number)};
 }
@@ -211,7 +211,7 @@ FrameworkRules parse_framework_rules(std::string_view text, const std::string& f
   rules.version = words_in(whole.take("version"));
   if (const auto oldest = whole.find("oldest")) rules.oldest = words_in(*oldest);
   const auto url = whole.find("url"), base_url = whole.find("base_url");
-  if (url.has_value() == base_url.has_value()) whole.place().fail("one of \"url\" and \"base_url\" is wanted");
+  if (url.has_value() == base_url.has_value()) whole.place().fail("one of \"url\" and \"base_url\" is required");
   if (url) reader.url = words_in(*url);
   if (base_url) reader.base_url = words_in(*base_url);
   rules.keys = keys_in(whole.find("keys"));

@@ -59,7 +59,7 @@ void date_rules(GateAnswer& answer, const ChosenGate& chosen, const Json& call, 
 std::string verb_for(const std::string& status) {
   if (status == "not asked") return "does not ask cuDNN for";
   if (status == "wrong results") return "silently computes wrong results for";
-  return status == "runs in another kernel" ? "takes another kernel for" : "refuses";
+  return status == "runs in another kernel" ? "uses another kernel for" : "refuses";
 }
 
 const GateText* first_that_holds(const std::vector<GateText>& texts, const Json& call) {
@@ -75,7 +75,7 @@ void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& 
     if (!is_given && !gate_key.advice.empty() && call.at(gate_key.key.name) != gate.base.at(gate_key.key.name))
       answer.notes.push_back(gate_key.advice);
   if (!chosen.asked.empty())
-    answer.notes.push_back(fmt::format("release {} was not read: {} has the newest rules read before it", chosen.asked,
+    answer.notes.push_back(fmt::format("the rules of release {} are not known; those of {} are used", chosen.asked,
                                        chosen.release->version));
   for (const GateText& one : gate.then)
     if (one.when.is_null() || holds(one.when, call)) answer.notes.push_back(one.text);
@@ -96,14 +96,14 @@ void add_preference(GateAnswer& answer, const ChosenGate& chosen, const Json& ca
   }
   if (said != nullptr) answer.source = said->source;
   if (call.value(names_cudnn, false)) {
-    answer.text = fmt::format("{} asks cuDNN, which the call names", answer.title);
+    answer.text = fmt::format("{} asks cuDNN, as the call selects it", answer.title);
     return;
   }
   answer.takes = Takes::by_name;
   const std::string where = depends ? fmt::format(" on sm_{} with cuDNN {}", call.at("sm").get<int>(),
                                                   CudnnVersion::from_number(call.at("cudnn").get<int64_t>()).text())
                                     : "";
-  answer.text = fmt::format("{} takes cuDNN{} only where it is named: {}", answer.title, where, answer.by_name);
+  answer.text = fmt::format("{} uses cuDNN{} only if you select it: {}", answer.title, where, answer.by_name);
 }
 
 std::string joined_with_and(const std::vector<std::string>& words) {
@@ -174,7 +174,7 @@ GateAnswer unknown_answer(const ChosenGate& chosen) {
   if (!chosen.gate->unread.empty())
     answer.text += fmt::format(" ({})", chosen.gate->unread);
   else if (chosen.gate->releases.empty())
-    answer.text += fmt::format("; those of no release are, only today's (--framework {})", chosen.gate->framework);
+    answer.text += fmt::format("; only the current rules are, of no release (--framework {})", chosen.gate->framework);
   else
     answer.text +=
         fmt::format("; the nearest known release is {} (--framework {}=={})", chosen.gate->releases.front().version,
@@ -227,7 +227,7 @@ std::string outcome_with(const ChosenGate& chosen, Json call, CudnnVersion cudnn
     case Takes::yes:
       return "asks cuDNN";
     case Takes::by_name:
-      return "takes cuDNN only where it is named";
+      return "uses cuDNN only if you select it";
     case Takes::refused:
       return "refuses it";
     case Takes::wrong:
@@ -253,13 +253,13 @@ void note_cudnn(GateAnswer& answer, const ChosenGate& chosen, const Json& call, 
   const auto word = pinned_word(pinned);
   if (!word || is_of_version(asked.text(), *word)) return;
   const CudnnVersion brought = *pinned_version(pinned);
-  answer.notes.push_back(fmt::format("{} brings cuDNN {}; asked: {} (--cudnn {} asks that one)", answer.title, *word,
-                                     asked.text(), *word));
+  answer.notes.push_back(
+      fmt::format("{} ships cuDNN {}; asked: {} (--cudnn {} asks that one)", answer.title, *word, asked.text(), *word));
   const std::string then = outcome_with(chosen, call, brought);
   if (then != outcome_with(chosen, call, asked))
-    answer.text += fmt::format(" (with cuDNN {}, which it brings, it {})", *word, then);
+    answer.text += fmt::format(" (with its own cuDNN {}, it {})", *word, then);
   else if (answer.takes == Takes::yes && asked.release() != brought.release())
-    answer.text += fmt::format("; it brings cuDNN {}, and {} answers here", *word, asked.text());
+    answer.text += fmt::format("; it ships cuDNN {}, but {} answers here", *word, asked.text());
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ void take_gate_keys(JsonObject& whole, FrameworkGate& gate) {
   gate.all_keys = problem_keys();
   for (const char* part : {"keys", "needs_keys"}) {
     for (const auto& [name, place] : whole.take(part).members()) {
-      if (find_key(gate.all_keys, name) != nullptr) place.fail("this key is there twice");
+      if (find_key(gate.all_keys, name) != nullptr) place.fail("this key appears twice");
       gate.keys.push_back(gate_key_in(name, place));
       gate.all_keys.push_back(gate.keys.back().key);
     }
@@ -127,7 +127,7 @@ void take_releases(JsonObject& whole, FrameworkGate& gate) {
     if (release.frontend.empty() != release.frontend_source.empty())
       place.fail("cudnn_frontend and cudnn_frontend_source go together");
     if (!release.frontend.empty() && !FrontendVersion::parse(release.frontend))
-      place.fail("cudnn_frontend is no release such as \"1.26\"");
+      place.fail("cudnn_frontend is not a release such as \"1.26\"");
     for (const char* told : {"date", "package", "commit", "cuda12", "cuda13"}) entry.find(told);
     entry.finish();
     if (!gate.releases.empty() && !(release_numbers(gate.releases.back().version) < release_numbers(release.version)))

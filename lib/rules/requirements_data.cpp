@@ -72,7 +72,7 @@ std::vector<BugShows> shows_in(const std::optional<JsonView>& given) {
   if (!given) return {BugShows::wrong_results};
   std::vector<BugShows> shows;
   for (const JsonView& one : given->elements()) shows.push_back(one.one_of<BugShows>());
-  if (shows.empty()) given->fail("at least one is wanted");
+  if (shows.empty()) given->fail("at least one is required");
   return shows;
 }
 

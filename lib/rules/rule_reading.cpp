@@ -61,7 +61,7 @@ Examples take_examples(JsonObject& entry) {
     if (!example.json().is_object()) example.fail_unless_it_is("an object");
     examples.unaffected.push_back(example.json());
   }
-  if (examples.unaffected.empty()) unaffected.fail("an example that is not affected is wanted");
+  if (examples.unaffected.empty()) unaffected.fail("an example that is not affected is required");
   return examples;
 }
 

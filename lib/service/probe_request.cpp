@@ -22,9 +22,9 @@ std::vector<answer::Question> questions_of_call(const JsonView& call, const fram
 std::string read_questions(JsonObject& object, ProbeRequest& request) {
   const auto config = object.find_set("config"), torch = object.find_set("torch"), jax = object.find_set("jax");
   if (config.has_value() + torch.has_value() + jax.has_value() != 1)
-    object.place().fail("one of \"config\", \"torch\" and \"jax\" says what is asked, and there is not exactly one");
+    object.place().fail("exactly one of \"config\", \"torch\", \"jax\" is required");
   const auto dtype = object.find_set("dtype");
-  if (dtype && config) dtype->fail("it is of a call; in a config it is a field");
+  if (dtype && config) dtype->fail("it belongs to a call; a config has its own field");
   std::string gate;
   if (config) {
     request.plan.groups.front().questions = campaign::questions_of(attention::read_configs(*config));

@@ -198,7 +198,7 @@ std::string Rpc::answer(Request& request) {
     } catch (const std::bad_alloc&) {
       return failed(environment_lacks, "this machine has no more memory for attnprobe");
     } catch (const std::system_error& e) {
-      return failed(environment_lacks, fmt::format("the machine refuses what is needed: {}", e.what()));
+      return failed(environment_lacks, fmt::format("out of system resources: {}", e.what()));
     } catch (const std::exception& e) {
       return failed(internal_error, fmt::format("unexpected: {}", e.what()));
     } catch (...) {

@@ -106,8 +106,7 @@ class Maker {
 }  // namespace
 
 size_t make_site(const CellLog& log, const std::string& title, const OnFile& on_file) {
-  if (log.size() == 0)
-    throw Error(ErrorKind::usage, log.file().string() + ": there are no cells in it, and so nothing to make a site of");
+  if (log.size() == 0) throw Error(ErrorKind::usage, log.file().string() + ": it has no cells");
   return Maker(log, title, on_file).make();
 }
 

@@ -44,9 +44,7 @@ std::string row_html(const Row& row, const Axes& axes, const Answers& answers, s
 std::string part_html(const std::string& heading, const std::string& rows) {
   if (rows.empty()) return "";
   return fmt::format(
-      "<h2>{}</h2>\n<div class=\"scroll\"><table class=\"plain\">\n"
-      "<thead><tr><th>config</th><th></th><th>GPUs</th><th>what refused it, or stands in the way</th></tr></thead>\n<tbody class=\"rows\">\n{}"
-      "</tbody>\n</table></div>\n",
+      "<h2>{}</h2>\n<div class=\"scroll\"><table class=\"plain\">\n<thead><tr><th>config</th><th></th><th>GPUs</th><th>reason or obstacle</th></tr></thead>\n<tbody class=\"rows\">\n{}</tbody>\n</table></div>\n",
       heading, rows);
 }
 
@@ -93,10 +91,10 @@ std::string version_page(const Axes& axes, const Answers& answers, size_t cudnn)
   if (cudnn > 0) around += neighbour(cudnn - 1, "← ", "");
   if (cudnn + 1 < axes.cudnns.size()) around += " " + neighbour(cudnn + 1, "", " →");
   const std::string before = cudnn == 0 ? "" : escaped_html(short_version(axes.cudnns[cudnn - 1].name));
-  const std::string says = cudnn == 0 ? "The oldest version here: there is nothing to hold it against."
+  const std::string says = cudnn == 0 ? "The oldest version here, so there is none to compare with."
                            : changes.empty()
                                ? fmt::format("No answer differs from cuDNN {}'s.", before)
-                               : fmt::format("Held against cuDNN {}, the next older one here: {}.", before, lead);
+                               : fmt::format("Compared with cuDNN {}, the next older one here: {}.", before, lead);
   const std::string body = fmt::format(
       "<main>\n<p class=\"around\">{}</p>\n<h1>What changed in cuDNN {}</h1>\n<p class=\"lead\">{}</p>\n{}{}{}</main>",
       around, escaped_html(version), says, changes.empty() ? "" : search_box("config"), found,

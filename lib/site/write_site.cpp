@@ -65,8 +65,7 @@ void check_place(const fs::path& folder) {
   std::error_code error;
   const fs::file_status status = fs::symlink_status(folder, error);
   if (status.type() == fs::file_type::not_found) return;
-  if (status.type() != fs::file_type::directory)
-    refuse(folder, "it is not a folder", "name a folder, or one that is not there yet");
+  if (status.type() != fs::file_type::directory) refuse(folder, "it is not a folder", "name a folder, existing or new");
   if (fs::is_empty(folder, error)) return;
   const Json index = index_of(folder);
   const std::string foreign = foreign_in(folder, index.is_null() ? std::set<std::string>() : files_of_site(index));
@@ -172,7 +171,7 @@ SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& t
     cells = joined->path() / "cells.jsonl";
     const report::Merged merged = report::merge_cells(inputs, *cells, title);
     if (merged.conflicts > 0)
-      warn(fmt::format("{} cells are in several of these and differ; the last was taken", merged.conflicts));
+      warn(fmt::format("{} cells are in several of these and differ; the last one is used", merged.conflicts));
     if (!merged.differing.empty())
       warn(fmt::format("{}{} is not the same in all of these", merged.differing.front(),
                        merged.differing.size() == 1 ? "" : fmt::format(" (and {} more)", merged.differing.size() - 1)));
@@ -180,7 +179,7 @@ SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& t
   const report::CellLog log(*cells);
   SiteFigures figures;
   figures.cells = make_site(log, title, [&](const std::string& name, const std::string& text) {
-    if (stop != nullptr && *stop) throw Error(ErrorKind::environment, "stopped before the site was whole");
+    if (stop != nullptr && *stop) throw Error(ErrorKind::environment, "stopped before the site was complete");
     const fs::path file = made.path() / name;
     std::error_code error;
     fs::create_directories(file.parent_path(), error);

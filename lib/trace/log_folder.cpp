@@ -50,8 +50,7 @@ bool is_empty(int folder) {
 
 [[noreturn]] void refuse_to_keep(const fs::path& folder, const std::string& why) {
   throw Error(ErrorKind::usage,
-              fmt::format("--keep-logs {}: {}; allowed: a folder that is not there yet, or an empty one of yours",
-                          folder.string(), why));
+              fmt::format("--keep-logs {}: {}; allowed: a new folder, or an empty one of yours", folder.string(), why));
 }
 
 std::optional<fs::path> new_folder_in(const fs::path& place) {

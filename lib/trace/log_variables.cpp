@@ -17,13 +17,14 @@ struct LogVariable {
 
 LogVariables log_variables(const LogFolder& folder, bool reads_stderr, const GetVariable& get) {
   std::vector<LogVariable> wanted = {
-      {"CUDNN_LOGLEVEL_DBG", "3", "graphs are seen at level 3 alone"},
-      {"CUDNN_LOGDEST_DBG", folder.cudnn_pattern(), "cuDNN's log goes there, and is not read"},
+      {"CUDNN_LOGLEVEL_DBG", "3", "only level 3 shows graphs"},
+      {"CUDNN_LOGDEST_DBG", folder.cudnn_pattern(), "cuDNN's log goes there, and attnprobe does not read it"},
       {"CUDNN_FRONTEND_LOG_INFO", "1", "cudnn-frontend's own refusals are seen at level 1"},
-      {"CUDNN_FRONTEND_LOG_FILE", folder.frontend_file(), "cudnn-frontend's log goes there, and is not read"}};
+      {"CUDNN_FRONTEND_LOG_FILE", folder.frontend_file(),
+       "cudnn-frontend's log goes there, and attnprobe does not read it"}};
   if (reads_stderr) {
-    wanted.push_back({"NVTE_DEBUG", "1", "Transformer Engine says why it leaves cuDNN aside at 1"});
-    wanted.push_back({"NVTE_DEBUG_LEVEL", "2", "Transformer Engine says why it leaves cuDNN aside at 2"});
+    wanted.push_back({"NVTE_DEBUG", "1", "at 1 Transformer Engine says why it avoids cuDNN"});
+    wanted.push_back({"NVTE_DEBUG_LEVEL", "2", "at 2 Transformer Engine says why it avoids cuDNN"});
   }
   LogVariables variables;
   for (const auto& [name, value, without] : wanted) {
@@ -31,7 +32,8 @@ LogVariables log_variables(const LogFolder& folder, bool reads_stderr, const Get
     if (!own)
       variables.set.emplace_back(name, value);
     else if (*own != value)
-      variables.kept.push_back(fmt::format("{}={} is set and stays: {}; unset {} for it", name, *own, without, name));
+      variables.kept.push_back(
+          fmt::format("{}={} is set and stays: {}; unset {} to change that", name, *own, without, name));
   }
   return variables;
 }

@@ -150,10 +150,8 @@ std::string end_text(const Trace& trace) {
 // Why there may be nothing to report.
 std::string nothing_text(const TraceFindings& findings) {
   if (findings.processes.empty())
-    return "no process wrote a log of cuDNN: none loaded it, or each asked it nothing. A framework that keeps a call "
-           "from cuDNN says so in a warning at best: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
-  return "cuDNN was loaded, and none of the graphs that it got is attention. A framework that keeps a call from cuDNN "
-         "says so in a warning at best: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
+    return "no process wrote a cuDNN log: none loaded cuDNN, or none used it. A framework that keeps a call from cuDNN prints a warning at best: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
+  return "cuDNN was loaded, but none of its graphs is attention. A framework that keeps a call from cuDNN prints a warning at best: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
 }
 
 std::string others_text(const TraceFindings& findings) {
@@ -165,14 +163,14 @@ std::string others_text(const TraceFindings& findings) {
     refused += graph.logged.refused() ? 1 : 0;
   }
   if (others == 0) return "";
-  return fmt::format("besides: {} that {} no attention, executed {}{}\n", counted(others, "graph"),
+  return fmt::format("other graphs: {} that {} not attention, executed {}{}\n", counted(others, "graph"),
                      others == 1 ? "is" : "are", as_often(runs),
                      refused == 0 ? "" : fmt::format(", {} refused", refused));
 }
 
 std::string frontend_text(const std::vector<FrontendRefusal>& refusals, const TextStyle& style) {
   if (refusals.empty()) return "";
-  std::string out = "\nrefused by cudnn-frontend itself, and never brought to cuDNN\n";
+  std::string out = "\nrefused by cudnn-frontend itself, before cuDNN was asked\n";
   for (const auto& refusal : refusals) {
     out += wrapped(fmt::format("- {}, {}", describe(refusal.spec), as_often(refusal.times)), 2, style.width);
     out += wrapped(refusal.message, 4, style.width) + wrapped(refusal.meaning, 4, style.width);
@@ -221,7 +219,7 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
       wrapped(fmt::format("attnprobe trace: {}: {}", command_of(options.words), end_text(trace)), 0, style.width);
   const size_t before = findings.frontend_refusals.size();
   out +=
-      fmt::format("  {} distinct attention graph{} came to cuDNN, {} refused{}\n", attention, attention == 1 ? "" : "s",
+      fmt::format("  {} distinct attention graph{} reached cuDNN, {} refused{}\n", attention, attention == 1 ? "" : "s",
                   refused, before == 0 ? "" : fmt::format("; {} refused by cudnn-frontend before", before));
   out += processes_text(findings, style);
   if (attention > 0 && !findings.gpus.empty())

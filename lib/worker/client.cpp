@@ -88,7 +88,7 @@ std::string worker_program(const std::string& given) {
   for (const auto& place : places_of_program())
     if (is_program(place)) return place.lexically_normal();
   throw Error(ErrorKind::environment,
-              "the program attnprobe, which calls cuDNN in processes of its own, is neither beside this library nor on "
+              "the program attnprobe, which calls cuDNN, is neither next to this library nor on "
               "PATH: install it, or name it with ATTNPROBE_PROGRAM");
 }
 
@@ -134,7 +134,7 @@ Json Client::request(const Json& request, const probe::Stage& first_stage) {
 Message Client::ask(const std::string& request, const probe::Stage& first_stage,
                     const std::function<std::string()>& next) {
   if (announced_ != request) {
-    if (!announced_.empty()) answer("a walk that nobody waits for any more");
+    if (!announced_.empty()) answer("an abandoned walk");
     process_->send(request);  // if the child is gone, the read below reports it
   }
   // The next request is sent before the worker has finished this one. A long one waits: the socket might not hold it,
@@ -145,8 +145,7 @@ Message Client::ask(const std::string& request, const probe::Stage& first_stage,
   if (!announced_.empty()) process_->send(announced_);
   Message message = answer(first_stage);
   const Json& json = message.json;
-  if (!json.contains("answer"))
-    throw Error(ErrorKind::internal, "the worker answered with something that is not an answer: " + json.dump());
+  if (!json.contains("answer")) throw Error(ErrorKind::internal, "invalid answer of the worker: " + json.dump());
   if (json["answer"] == "error")
     throw Error(parse_enum<ErrorKind>(json["kind"].get<std::string>()).value_or(ErrorKind::internal),
                 json["message"].get<std::string>());

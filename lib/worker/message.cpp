@@ -14,9 +14,9 @@ void check_size(uint64_t size) {
   if (const uint64_t most = value_of(limits::message_bytes); size > most)
     throw Error(
         ErrorKind::internal,
-        fmt::format("between parent and worker came a message of more than the {} bytes that attnprobe takes; {}={} "
-                    "allows them",
-                    most, limits::message_bytes.variable, size));
+        fmt::format(
+            "a message between parent and worker has more than the {} bytes that attnprobe allows; {}={} allows them",
+            most, limits::message_bytes.variable, size));
 }
 
 }  // namespace
@@ -38,8 +38,7 @@ std::optional<Message> MessageBuffer::take() {
     searched_ = 0;
     Json line = parse_json_leniently(std::string_view(bytes_).substr(0, end));
     if (!line.is_object() || (line.contains("bytes") && !line["bytes"].is_number_unsigned()))
-      throw Error(ErrorKind::internal,
-                  "between parent and worker came something that is not a message: " + cut(bytes_));
+      throw Error(ErrorKind::internal, "invalid message between parent and worker: " + cut(bytes_));
     bytes_.erase(0, end + 1);
     begun_ = std::move(line);
     check_size(begun_->value("bytes", uint64_t{0}));

@@ -54,7 +54,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   if (error == EAGAIN) cure = "; `ulimit -u` allows too few processes, or --jobs asks for too many";
   if (error == ENOMEM) cure = "; --jobs with fewer takes less memory";
   if (error == ENOENT && access("/proc/self/exe", F_OK) != 0)
-    cure = "; /proc is not mounted, without which a program cannot find itself";
+    cure = "; /proc is not mounted, so a program cannot find itself";
   throw Error(ErrorKind::environment,
               fmt::format("cannot start a worker process: {}: {}{}", what, std::strerror(error), cure));
 }

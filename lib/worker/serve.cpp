@@ -67,7 +67,7 @@ class Server {
       } catch (const Error& e) {
         refuse(e.kind(), e.what());
       } catch (const std::bad_alloc&) {
-        refuse(ErrorKind::environment, "the worker process got no more memory");
+        refuse(ErrorKind::environment, "the worker process ran out of memory");
       } catch (const std::exception& e) {
         refuse(ErrorKind::internal, e.what());
       }

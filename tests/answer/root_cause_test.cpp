@@ -139,7 +139,7 @@ TEST_CASE("A text that nobody knows keeps cuDNN's words", "[diagnose]") {
   CHECK(cause.category == Category::unknown);
   CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED");
   CHECK(cause.reason == "the moon is full at: moon == 1");
-  CHECK(cause.explanation == "attnprobe's catalogue does not know this text of cuDNN.");
+  CHECK(cause.explanation == "This message of cuDNN is not in attnprobe's catalogue.");
   CHECK(cause.in_general.empty());
 }
 

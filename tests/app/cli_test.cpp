@@ -33,7 +33,7 @@ TEST_CASE("the option --cudnn takes a version, also of a library whose name does
   CHECK(run.json()["results"][0]["cudnn"]["version"] == "9.19.0");
   const Run none = run_attnprobe(problem + " --target a100 --cudnn 9.99");
   CHECK(none.exit_code == 3);
-  CHECK_THAT(none.err, ContainsSubstring("--cudnn 9.99: no cuDNN of that version is here (there are "));
+  CHECK_THAT(none.err, ContainsSubstring("--cudnn 9.99: no cuDNN of that version is installed (there are "));
 }
 
 TEST_CASE("The option --cudnn latest is the newest that is here, and cudnn list says what each is", "[cli]") {

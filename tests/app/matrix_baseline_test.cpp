@@ -106,8 +106,7 @@ TEST_CASE("a baseline that cannot be held against this run is refused", "[baseli
   const Run otherwise = project.run("--target h200");
   CHECK(otherwise.exit_code == 2);
   CHECK_THAT(otherwise.err,
-             ContainsSubstring("it was asked with \"--mode A\", and this run asks with the usual options; "
-                               "--update writes it anew"));
+             ContainsSubstring("it was made with \"--mode A\", this run uses the usual options; --update rewrites it"));
   project.folder().file("attention.lock", project.lock() + "<<<<<<< HEAD\n");
   const Run damaged = project.run("--target h200 --mode A");
   CHECK(damaged.exit_code == 2);

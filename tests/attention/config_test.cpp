@@ -193,7 +193,7 @@ TEST_CASE("A cross product too large is refused", "[config]") {
   for (int i = 1; i <= 400; ++i) many.push_back(i);
   const std::string text = R"({"head_dim": 8, "heads": )" + many.dump() + R"(, "seqlen": )" + many.dump() + "}";
   CHECK(refusal(text) ==
-        "bert.json: /seqlen: 160000 configs are more than the 100000 that attnprobe takes; "
+        "bert.json: /seqlen: 160000 configs are more than the 100000 that attnprobe allows; "
         "ATTNPROBE_MAX_CONFIGS=160000 allows them");
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("Cross products that are too large together are refused, before any is
   std::string text = "[" + one;
   for (int i = 0; i < 100; ++i) text += "," + one;
   CHECK(refusal(text + "]") ==
-        "bert.json: /1/seqlen: 180000 configs are more than the 100000 that attnprobe takes; "
+        "bert.json: /1/seqlen: 180000 configs are more than the 100000 that attnprobe allows; "
         "ATTNPROBE_MAX_CONFIGS=180000 allows them");
   // Few configs, but each copies the shared name.
   const std::string name(1 << 20, 'n');
@@ -300,7 +300,7 @@ TEST_CASE("A sliding window is counted as Hugging Face does", "[config][options]
   CHECK(refusal(config(R"("mask": "none", "sliding_window": 8)")) ==
         "bert.json: /sliding_window: contradicts bert.json: /mask none");
   CHECK(refusal(config(R"("mask": {"window_left": 8, "sliding_window": 9})")) ==
-        "bert.json: /mask/sliding_window: 9 beside window_left; allowed: one of the two");
+        "bert.json: /mask/sliding_window: 9 with window_left; allowed: one of the two");
   CHECK(refusal(config(R"("sliding_window": 0)")) ==
         "bert.json: /sliding_window: 0 is out of range; allowed: an integer from 1 to 2147483647");
   CHECK(refusal(config(R"("causal": false, "mask": "causal")")).find("contradicts window_right 0") !=
@@ -554,7 +554,7 @@ TEST_CASE("Two matmuls have no mask, no scale, no statistics", "[config][errors]
 TEST_CASE("Legacy attention has no window, no bottom-right diagonal, no statistics", "[config][errors]") {
   auto mha = [](const std::string& more) { return refusal(config(R"("pattern": "mha", )" + more)); };
   const std::string mask =
-      "bert.json: /mask: pattern \"mha\" has no window and no bottom-right diagonal; it takes none, causal, padding, "
+      "bert.json: /mask: pattern \"mha\" has no window and no bottom-right diagonal; it supports none, causal, padding, "
       "padding_causal";
   CHECK(mha(R"("mask": {"window_left": 3})") == mask);
   CHECK(mha(R"("mask": {"window_right": 3})") == mask);

@@ -182,7 +182,7 @@ const Refusal bad_values[] = {
     {R"("bias": {"strides": [0, 1]})",
      "/bias/strides: [0,1] is not four strides, in the order batch, heads, seqlen_q, seqlen_kv"},
     {R"("layout": {"q": {"strides": [1, 2, 3, 1], "axes": "bshd"}, "k": "bshd", "v": "bshd"})",
-     R"(/layout/q/axes: "bshd" is not a ragged layout; allowed beside strides: "thd", …)"},
+     R"(/layout/q/axes: "bshd" is not a ragged layout; allowed with strides: "thd", …)"},
     {R"("ragged_shared": true)", R"(/ragged_shared: given without a ragged layout ("thd"))"},
     {R"("ragged_shared": true, "layout": {"q": "thd", "k": "thd", "v": "thd", "o": "bshd"})",
      "/ragged_shared: Q and O, and K and V, have one tensor of offsets only where both are ragged and their tokens "
@@ -231,11 +231,11 @@ const Refusal bad_values[] = {
 const Refusal bad_together[] = {
     {R"("pass": "bprop", "paged": 16)", "/paged: a paged cache has no backward pass"},
     {R"("block_mask": true, "pattern": "sdpa_composite")",
-     "/block_mask: only the forward pass of cuDNN's unified SDPA operation takes one"},
+     "/block_mask: only the forward pass of cuDNN's unified SDPA operation supports one"},
     {R"("block_mask": true, "pass": "bprop")",
-     "/block_mask: only the forward pass of cuDNN's unified SDPA operation takes one"},
+     "/block_mask: only the forward pass of cuDNN's unified SDPA operation supports one"},
     {R"("block_mask": true, "pass": "bprop", "pattern": "sdpa_unified")",
-     "/block_mask: only the forward pass of cuDNN's unified SDPA operation takes one"},
+     "/block_mask: only the forward pass of cuDNN's unified SDPA operation supports one"},
     {R"("fp8": "delayed")", R"(/fp8: given with dtype "f16", which is not fp8)"},
     {R"("fp8": "mxfp8", "dtype": "bf16")", R"(/fp8: given with dtype "bf16", which is not fp8)"},
     {R"("pass": "bprop", "max_total_seqlen_q": 8)", R"(/max_total_seqlen_q: given without a ragged layout ("thd"))"},

@@ -99,7 +99,7 @@ TEST_CASE("An xz file cannot claim more memory than its decoder is to take", "[l
   const TemporaryFolder folder;
   const std::string file = folder.file("a.json.xz", packed).string();
   CHECK(usage_error([&] { input_text(file); }) ==
-        file + ": to decompress its xz data takes more than 512 MiB of memory");
+        file + ": decompressing its xz data needs more than 512 MiB of memory");
 }
 
 TEST_CASE("Jobs are limited by cores and memory", "[limits]") {

@@ -90,7 +90,7 @@ TEST_CASE("a killed matrix goes on where it was, to the same bytes", "[matrix]")
                                                    << lines[3].substr(0, 200);
   const Run run = folder.run("killed", "--resume --no-cache");
   CHECK(run.exit_code == 0);
-  CHECK_THAT(run.err, ContainsSubstring("2 of 6 cells were there already"));
+  CHECK_THAT(run.err, ContainsSubstring("2 of 6 cells were already done"));
   folder.check_equal("whole", "killed");
   // A different matrix cannot be resumed.
   const Run other = folder.run("killed", "--resume --no-cache --mode A");
@@ -345,7 +345,7 @@ TEST_CASE("a matrix file is read as strictly as a config file, compressed or not
   CHECK(refusal(R"({"config_files": "none-*.json"})").rfind(": /config_files: ", 0) == 0);
   CHECK(refusal(R"({"targets": ["h200"], "config_files": []})") == ": no config in it");
   CHECK_THAT(refusal(R"({"targets": ["h200"], "config_files": ["l40s"]})"),
-             StartsWith(": /config_files/0: \"l40s\" means ") && EndsWith("/l40s, which is not there"));
+             StartsWith(": /config_files/0: \"l40s\" means ") && EndsWith("/l40s, which does not exist"));
   CHECK_THAT(refusal(R"({"targets": ["h200"], "config_files": ""})"), EndsWith(", which is a folder"));
   // Documents that name each other: a chain that is too long, and ten that each name ten, four levels deep, which are
   // too many.

@@ -26,13 +26,12 @@ TEST_CASE("a finished matrix outlives every command that is refused", "[matrix][
   const std::string cells = folder.text("m/cells.jsonl");
   const std::string file = folder.path("m/cells.jsonl");
   check_refused(folder.run("m", cache + " --shard 3/2"), "--shard: \"3/2\" is not a shard");
-  check_refused(folder.run("m", cache), file +
-                                            ": 2 of this matrix's 2 cells are there already; --resume goes on with "
-                                            "them, --overwrite begins anew");
-  check_refused(folder.run("m", cache + " --target t4"),
-                file +
-                    ": 2 cells of another matrix are there (it has the target \"h200\", which is not asked for now); "
-                    "name another --out, or --overwrite to replace them");
+  check_refused(folder.run("m", cache),
+                file + ": it already has 2 of this matrix's 2 cells; --resume continues, --overwrite starts again");
+  check_refused(
+      folder.run("m", cache + " --target t4"),
+      file +
+          ": it has 2 cells of another matrix (it has the target \"h200\", which is not asked for now); name another --out, or --overwrite to replace them");
   check_refused(folder.run("m", cache + " --resume --overwrite"), "--overwrite");
   CHECK(folder.text("m/cells.jsonl") == cells);
   folder.write("m/cells.jsonl", "my own notes\n");
@@ -103,10 +102,10 @@ TEST_CASE("a matrix whose config was edited is not gone on with", "[matrix][resu
   std::string edited = two_configs;
   edited.replace(edited.find("\"causal\"}"), 9, "\"causal\", \"batch\": 2}");
   folder.write("matrix.json", edited);
-  check_refused(folder.run("m", cache + " --resume"),
-                folder.path("m/cells.jsonl") +
-                    ": --resume: it was begun as another matrix: the config \"causal\" has changed since then; name "
-                    "another --out, or --overwrite to begin anew");
+  check_refused(
+      folder.run("m", cache + " --resume"),
+      folder.path("m/cells.jsonl") +
+          ": --resume: it is another matrix: the config \"causal\" has changed since then; name another --out, or --overwrite to start again");
   folder.write("matrix.json", two_configs);
   check_refused(folder.run("m", cache + " --resume --seed 7"),
                 "it was asked with no options, now with the options \"--seed 7\"");
@@ -127,7 +126,7 @@ TEST_CASE("what something outside killed is asked again, and is no fault of cuDN
   const Run resumed = folder.run("m", "--no-cache --resume");
   INFO(resumed.err);
   CHECK(resumed.exit_code == 0);
-  CHECK_THAT(resumed.err, ContainsSubstring("2 cells that this machine or somebody on it broke are asked again"));
+  CHECK_THAT(resumed.err, ContainsSubstring("retrying 2 cells that failed because of this machine"));
   folder.check_equal("whole", "m");
 }
 

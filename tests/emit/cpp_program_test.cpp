@@ -251,14 +251,13 @@ TEST_CASE("The option --emit writes one program, and says what it takes where th
   const Run run = run_attnprobe("--heads 8 --seqlen 128 --head-dim 64 --target h100 --emit cpp");
   INFO(run.err);
   CHECK(run.exit_code == 0);
-  CHECK_THAT(run.out, ContainsSubstring("// What cuDNN says of this operation graph on a simulated NVIDIA H100") &&
-                          ContainsSubstring("g++ -std=c++17") &&
-                          ContainsSubstring("CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC"));
+  CHECK_THAT(run.out,
+             ContainsSubstring("// Prints cuDNN's answer for this operation graph on a simulated NVIDIA H100") &&
+                 ContainsSubstring("g++ -std=c++17") && ContainsSubstring("CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC"));
   const std::pair<const char*, const char*> cases[] = {
-      {"--config configs/bert.json --emit cpp",
-       "--emit: 4 questions are asked, and a program is one; allowed: one config"},
+      {"--config configs/bert.json --emit cpp", "--emit: 4 questions, but it writes one program; allowed: one config"},
       {"--heads 8 --seqlen 128 --head-dim 64 --target h100,t4 --emit cpp",
-       "--target h100,t4: these are 2 GPUs, and a program asks about one; allowed: one"},
+       "--target h100,t4: these are 2 GPUs; allowed: one"},
       {"--heads 8 --seqlen 128 --head-dim 64 --emit rust", "rust"}};
   for (const auto& [options, message] : cases) {
     const Run refused = run_attnprobe(options);

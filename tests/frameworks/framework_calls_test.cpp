@@ -139,7 +139,7 @@ TEST_CASE("the gate is asked about the very call, not about the config alone", "
   CHECK(gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true})"), 89).takes == rules::Takes::by_name);
   CHECK(
       gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true, "backend": "CUDNN_ATTENTION"})"), 89).text ==
-      "PyTorch 2.15.0 asks cuDNN, which the call names; it brings cuDNN 9.26.0, and 9.19.0 answers here");
+      "PyTorch 2.15.0 asks cuDNN, as the call selects it; it ships cuDNN 9.26.0, but 9.19.0 answers here");
   // A list is a set unless it sets the priority; the remaining backends decide what a refusal leads to.
   const auto among = [&](const std::string& backends) {
     return gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true, "backend": )" + backends + "}"), 89);
@@ -240,7 +240,7 @@ TEST_CASE("a call that means nothing is an error with its place", "[frameworks]"
       {call_with(tensor, "[2, 8, 512, 32]", tensor, R"("dtype": "f16")"),
        "/key: its head dimension is 32; allowed: the query's, 64"},
       {self_attention(tensor, R"("dtype": "f16", "is_causal": true, "attn_mask": [512, 512])"),
-       "/attn_mask: PyTorch takes attn_mask or is_causal=True, not both"},
+       "/attn_mask: PyTorch accepts attn_mask or is_causal=True, not both"},
       {self_attention(R"({"shape": [2, 8, 512, 64], "strides": [1]})", R"("dtype": "f16")"),
        "/query/strides: 1 strides for 4 dimensions"},
       {"train\nattnprobe-torch {\"query\": [1,2,}\n", "call.json:2: "}};
@@ -261,7 +261,7 @@ TEST_CASE("a call that means nothing is an error with its place", "[frameworks]"
                            call_with("[2, 512, 8, 64]", "[2, 512, 8, 64]", "[2, 512, 8, 128]", R"("dtype": "bf16")"),
                            "call.json");
              }),
-             ContainsSubstring("call.json: /value: its shape is not the key's, which JAX insists on"));
+             ContainsSubstring("call.json: /value: its shape differs from the key's; JAX requires the same"));
   CHECK_THAT(usage_error([&] {
                parse_calls({Caller::jax},
                            self_attention("[2, 512, 8, 64]",
@@ -297,7 +297,7 @@ TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the g
       R"({"jax": "0.12.0", "query": [2, 512, 8, 64], "key": [2, 512, 8, 64], "value": [2, 512, 8, 64], "dtype": "bf16", "implementation": "cudnn"})");
   INFO(jax.out << jax.err);
   CHECK(jax.exit_code == 0);
-  CHECK(jax.out.starts_with("JAX 0.12.0.1 asks cuDNN, which the call names\n"));
+  CHECK(jax.out.starts_with("JAX 0.12.0.1 asks cuDNN, as the call selects it\n"));
 
   const Run both = run_attnprobe("--torch {} --heads 8");
   CHECK(both.exit_code == 2);

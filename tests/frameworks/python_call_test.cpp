@@ -98,7 +98,7 @@ TEST_CASE("A type that a call lacks is filled in, and said", "[calls]") {
   CHECK(assumed.graphs.at(0).dtype == DataType::bf16);
   REQUIRE(assumed.notes.size() == 1);
   CHECK(assumed.notes[0] ==
-        "query, key, value without a dtype: bf16 is assumed; dtype, in the call or beside it, names another");
+        "query, key, value without a dtype: bf16 is assumed; dtype, in the call or next to it, names another");
   // The command that repeats the question includes it.
   const FrameworkCall again = load_calls({Caller::torch}, assumed.given.dump()).at(0);
   CHECK((again.notes.empty() && again.graphs.at(0).dtype == DataType::bf16));

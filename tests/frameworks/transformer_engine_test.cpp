@@ -123,7 +123,7 @@ TEST_CASE("errors name file, place, value and what is allowed", "[te]") {
              StartsWith("te.json: /batch_size: 0 is out of range; allowed: an integer from 1 to 2147483647"));
   CHECK_THAT(refusal(call_with(R"("is_training": 1)")),
              StartsWith("te.json: /is_training: 1 is not a boolean; allowed: true, false"));
-  CHECK_THAT(refusal(call_with(R"("q_dtype": "bf16")")), ContainsSubstring("given beside"));
+  CHECK_THAT(refusal(call_with(R"("q_dtype": "bf16")")), ContainsSubstring("given together with"));
   CHECK_THAT(refusal(Json::array({call_with(), call_with(R"("dropout": 2)")})),
              StartsWith("te.json: /1/dropout: 2 is out of range; allowed: a number from 0 to 1"));
   CHECK_THAT(refusal(Json::array({call_with(R"("name": "a")"), call_with(R"("name": "a")")})),
@@ -234,7 +234,7 @@ TEST_CASE("answers: a log, as text", "[te]") {
   CHECK_THAT(run.out, ContainsSubstring("standard input:2; logged on sm90, cuDNN 9.19.0"));
   CHECK_THAT(run.out, ContainsSubstring("; 2 times"));
   CHECK_THAT(run.out, ContainsSubstring("h200  F16_arbitrary_seqlen  forward by engine 2, backward by engine 6"));
-  CHECK_THAT(run.out, ContainsSubstring("never seen by cuDNN"));
+  CHECK_THAT(run.out, ContainsSubstring("not passed to cuDNN"));
   // head dimensions 192 and 128, THD
   CHECK_THAT(run.out, ContainsSubstring("standard input:7; logged on sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"));
   CHECK_THAT(run.out, ContainsSubstring("num_tokens_q = 4416, num_tokens_kv = 4416: stands as 8192"));

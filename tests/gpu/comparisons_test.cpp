@@ -12,8 +12,8 @@ TEST_CASE("a simulated GPU says whether it was compared with a real one", "[gpu]
   CHECK_THAT(
       gpu::compared_text(*gpu::find("h200")),
       ContainsSubstring("compared with a real h200 (12,000 configs with cuDNN 9.14.0, 9.19.0, 9.26.1: no difference)"));
-  CHECK(gpu::compared_text(*gpu::find("gh200")) == "not compared with a real one yet; sm_90 was, on h100, h200");
-  CHECK(gpu::compared_text(*gpu::find("b200")) == "not compared with a real one yet");
+  CHECK(gpu::compared_text(*gpu::find("gh200")) == "never compared with a real one (sm_90 was: h100, h200)");
+  CHECK(gpu::compared_text(*gpu::find("b200")) == "never compared with a real one");
 }
 
 TEST_CASE("a comparison that cannot be read names its place", "[gpu]") {

@@ -425,7 +425,7 @@ TEST_CASE("Operations inside the single one are checked as the others are", "[gr
   CHECK_THAT(refused([](Json& list) { list[1]["kind"] = "conv"; }),
              StartsWith("operation graph: /score_operations/1/kind: \"conv\" is not a known value; allowed: "));
   CHECK(refused([](Json& list) { list[0]["x"] = 77; }) ==
-        "operation graph: /score_operations/0/x: port \"x\" is tensor 77, which there is not");
+        "operation graph: /score_operations/0/x: port \"x\" names tensor 77, which does not exist");
   CHECK_THAT(refused([](Json& list) { list[0]["z"] = 1; }),
              StartsWith("operation graph: /score_operations/0/z: unknown key \"z\""));
   CHECK(refused([](Json& list) { list = 3; }) == "operation graph: /score_operations: 3 is not an array");

@@ -233,8 +233,9 @@ TEST_CASE("Times are asked of GPUs that are there, and of maps", "[limits]") {
       "limits head_dim=60:128:34,seqlen=64:128:64 --heads 2 --pattern sdpa_composite --by time --target h200";
   const Run simulated = run_attnprobe(map);
   CHECK(simulated.exit_code == 2);
-  CHECK_THAT(simulated.err, ContainsSubstring("by time on h200: it is simulated, and a GPU that is not there times "
-                                              "nothing; allowed: device:0, device:all"));
+  CHECK_THAT(simulated.err,
+             ContainsSubstring(
+                 "by time on h200: timing needs a real GPU, and this one is simulated; allowed: device:0, device:all"));
   const Run line = run_attnprobe("limits head_dim --heads 2 --seqlen 64 --by time --target h200");
   CHECK(line.exit_code == 2);
   CHECK_THAT(line.err, ContainsSubstring("--by time colours a map, of two fields"));

@@ -83,7 +83,7 @@ class Results(unittest.TestCase):
         read = attnprobe.Result.from_dict(result(usable="but", root_cause=None, ways_out=[way]))
         self.assertEqual(repr(read.ways_out[0]), f"<WayOut: {read.ways_out[0].text}>")
         self.assertEqual((read.ways_out[0].kinds, read.ways_out[0].work), (("paged",), 1.5))
-        self.assertIn("  what helps (probed): contiguous: supported here, by engine 1\n    attnprobe --heads 8", str(read))
+        self.assertIn("  workaround (probed): contiguous: supported here, by engine 1\n    attnprobe --heads 8", str(read))
         self.assertEqual(attnprobe.Result.from_dict(result()).ways_out, ())
 
     def test_neither_true_nor_false(self):
@@ -99,7 +99,7 @@ class Results(unittest.TestCase):
         read = attnprobe.Result.from_dict(result(usable="no", **REFUSED))
         self.assertEqual(str(read).splitlines(), [
             "llama on h200 (sm_90, cuDNN 9.19.0): no, head_dim: not a multiple of 8", "  in plain words: Pad it.",
-            "  what helps (probed): use 104", "    attnprobe --x"])
+            "  workaround (probed): use 104", "    attnprobe --x"])
 
     def test_a_plan_that_fails_does_not_work(self):
         data = result()

@@ -204,12 +204,12 @@ TEST_CASE("recognise: an edited graph is never exact", "[recognise]") {
     INFO(edit << ": " << result.description);
     CHECK_FALSE(result.exact);
     CHECK_FALSE(result.named);
-    CHECK((contains(result.description, "It resembles that, but is another graph") ||
+    CHECK((contains(result.description, "The graph is similar, but not the same") ||
            contains(result.description, "no attention that attnprobe knows")));
   }
   const auto near = recognise_edited(causal, "v_bf16");
   CHECK(near.description ==
-        "sdpa_composite fprop_train b2 h8 s512 d64 f16 bshd causal? It resembles that, but is another graph");
+        "sdpa_composite fprop_train b2 h8 s512 d64 f16 bshd causal? The graph is similar, but not the same");
   REQUIRE(near.notes.size() == 1);
   CHECK(contains(near.notes.front(), "(V): data type bf16 instead of f16"));
   CHECK(recognise_edited(causal, "reverse").exact);

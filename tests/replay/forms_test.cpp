@@ -137,7 +137,7 @@ TEST_CASE("cudnn-frontend's JSON with lists of host values is read, lengths and 
   const replay::Replay other = replay::read_replay(folder.file("a.json", graph.dump()).string());
   CHECK(other.graphs[0].recognised.spec->mask.seqlens_q.empty());
   CHECK_THAT(fmt::format("{}", fmt::join(other.graphs[0].notes, "; ")),
-             ContainsSubstring("the values of SEQ_LEN_Q are no lengths of 2 batch entries from 0 to 32"));
+             ContainsSubstring("the values of SEQ_LEN_Q are not 2 lengths from 0 to 32"));
 }
 
 TEST_CASE("What is no attention, and what cannot be read, is said by replay as by explain", "[replay][explain]") {

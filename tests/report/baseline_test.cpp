@@ -171,7 +171,7 @@ TEST_CASE("a damaged lock is refused with its line, the value and what is allowe
   CHECK_THAT(refusal("{}\n"), StartsWith("a.lock:1: \"{}\" is not how a baseline begins"));
   CHECK_THAT(refusal("# attnprobe baseline 2: x\n"), StartsWith("a.lock:1: \"# attnprobe baseline 2: x\" is not"));
   CHECK(refusal(head + good + good) ==
-        "a.lock:3: \"bert h200 9.19.0 yes 10\" stands in line 2, too; allowed: each cell once");
+        "a.lock:3: \"bert h200 9.19.0 yes 10\" is in line 2 too; allowed: each cell once");
   CHECK(refusal(head + good + "gpt2 h200 9.x yes 10\n") ==
         "a.lock:3: \"9.x\" is not a cuDNN version; allowed: versions as 9.19.0");
   CHECK(refusal(std::string(head) + "bert h200 9.19.0 maybe 10\n") ==
@@ -219,7 +219,7 @@ TEST_CASE("reports tell what got worse with its line in the lock and cuDNN's rea
         "attention.lock: 1 cell compared: 1 worse\n\nworse (1)\n  bert on h200, cuDNN 9.19.0\n"
         "      was: yes, engine 10 (attention.lock:7)\n      is: no: head_dim: too | large\n");
   CHECK_THAT(baseline_markdown(report),
-             ContainsSubstring("### Got worse (1)\n\n| config | GPU | cuDNN | was | is | reason | what helps |\n") &&
+             ContainsSubstring("### Got worse (1)\n\n| config | GPU | cuDNN | was | is | reason | workaround |\n") &&
                  ContainsSubstring(
                      "| bert | h200 | 9.19.0 | yes, engine 10 (attention.lock:7) | no: head_dim | too \\| large |"));
   CHECK_THAT(baseline_junit(report),

@@ -48,8 +48,8 @@ class Begun {
   std::string refusal() const {
     const std::string message = usage_error([&] { CellLog(file(), header(), Present::resume); });
     if (message == "no error") return "";
-    const std::string begin = file().string() + ": --resume: it was begun as another matrix: ";
-    const std::string end = "; name another --out, or --overwrite to begin anew";
+    const std::string begin = file().string() + ": --resume: it is another matrix: ";
+    const std::string end = "; name another --out, or --overwrite to start again";
     REQUIRE(message.starts_with(begin));
     REQUIRE(message.ends_with(end));
     return message.substr(begin.size(), message.size() - begin.size() - end.size());
@@ -118,11 +118,10 @@ TEST_CASE("a cell file without digests is read, but not gone on with", "[cells]"
   text.erase(digests, text.find('\n') - 1 - digests);
   std::ofstream(begun.file()) << text;
   CHECK(CellLog(begun.file()).size() == 1);
-  CHECK(usage_error([&] { CellLog(begun.file(), begun.header(), Present::resume); }) ==
-        begun.file().string() +
-            ": --resume: it does not say what its configs, targets and options were (an older attnprobe wrote it, or a "
-            "merge of parts that differ), so nothing tells whether it is this matrix; name another --out, or "
-            "--overwrite to begin anew");
+  CHECK(
+      usage_error([&] { CellLog(begun.file(), begun.header(), Present::resume); }) ==
+      begun.file().string() +
+          ": --resume: it does not record its configs, targets and options (written by an older attnprobe or a merge of different parts); name another --out, or --overwrite to start again");
 }
 
 TEST_CASE("a line that is no JSON is no answer to go on with", "[cells]") {

@@ -217,9 +217,9 @@ class Tester(PageTester):
         refused = [cell for cell in self.newest if cell["answer"] not in ("yes", "environment")]
         for cell in refused[:: max(1, len(refused) // 12)]:
             self.open(self.cell_fragment(cell))
-            text = self.see("[...document.querySelectorAll('#cell section')].find((one) => one.querySelector('h3').textContent === 'What helps')?.innerText ?? ''")
+            text = self.see("[...document.querySelectorAll('#cell section')].find((one) => one.querySelector('h3').textContent === 'Workarounds')?.innerText ?? ''")
             whole = all(advice.split("\n")[0] in text for advice in cell["advice"])
-            if not text.strip().removeprefix("What helps").strip() or not whole:
+            if not text.strip().removeprefix("Workarounds").strip() or not whole:
                 lacking.append((cell["config"], cell["gpu"], text))
         self.expect(f"refused cells say what helps ({min(len(refused), 12)} or more opened)", not lacking, lacking)
 

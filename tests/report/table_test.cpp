@@ -151,7 +151,7 @@ TEST_CASE("What stands in the way is in the line, the way out below, with detail
   CHECK(a.but[1].text == "cudnn-frontend 1.23.0 refuses it: no");
   CHECK(a.but[2].kind == answer::ObstacleKind::known_bug);
   CHECK(a.but[2].text == "known bug: It hangs");
-  CHECK(warning_text({&a}, {}) == "  what helps, by rule: Wait. (issue 1)\n");
+  CHECK(warning_text({&a}, {}) == "  workarounds, by rule: Wait. (issue 1)\n");
   CHECK_THAT(warning_text({&a}, {false, true, 200}), StartsWith("  source: doc"));
   a.verdict = answer::Verdict::unsupported;
   weigh(a);

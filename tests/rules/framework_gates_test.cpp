@@ -135,7 +135,7 @@ TEST_CASE("a release that was not read gets the rules of the newest read before 
   CHECK(title_of(chosen("torch==2.13.4")) == "PyTorch 2.13.4 (rules of 2.13.0)");
   const GateAnswer told = answer("torch==2.16", with_dropout("0.1"), 90);
   CHECK(told.takes == Takes::refused);
-  CHECK(has_note(told, "release 2.16 was not read: 2.15.0 has the newest rules read before it"));
+  CHECK(has_note(told, "the rules of release 2.16 are not known; those of 2.15.0 are used"));
 }
 
 TEST_CASE("a release older than all that were read, and a framework without rules, are answered as not known",
@@ -150,7 +150,7 @@ TEST_CASE("a release older than all that were read, and a framework without rule
         "JAX 0.4.20: its rules are not known; the nearest known release is 0.4.31 (--framework jax==0.4.31)");
   CHECK(answer("te==1.13", plain, 90).takes == Takes::unknown);
   CHECK(answer("xla==1.0", plain, 90).text ==
-        "XLA 1.0: its rules are not known; those of no release are, only today's (--framework xla)");
+        "XLA 1.0: its rules are not known; only the current rules are, of no release (--framework xla)");
   CHECK(answer("xla", plain, 90).takes != Takes::unknown);
   const GateAnswer closed = answer("tensorrt==10.13", plain, 90);
   CHECK(closed.takes == Takes::unknown);
@@ -221,9 +221,8 @@ TEST_CASE("what runs instead is what the call leaves enabled", "[rules]") {
 }
 
 TEST_CASE("an unknown framework, or no release, is refused with what is allowed", "[rules]") {
-  CHECK_THAT(refused_words("pytorh"),
-             ContainsSubstring("--framework: \"pytorh\" is no framework whose rules are known (did you "
-                               "mean \"pytorch\"?); allowed: \"all\", \"cudnn.jl\""));
+  CHECK_THAT(refused_words("pytorh"), ContainsSubstring("--framework: \"pytorh\" is an unknown framework (did you "
+                                                        "mean \"pytorch\"?); allowed: \"all\", \"cudnn.jl\""));
   CHECK_THAT(refused_words("torch==new"),
              ContainsSubstring("\"new\" is not a release; allowed: numbers such as 2.11.0"));
   CHECK_THAT(refused_words("torch,PyTorch"), ContainsSubstring("PyTorch 2.15.0 is asked for twice"));
@@ -242,21 +241,21 @@ TEST_CASE("PyTorch refuses a dropout of 0.1 since 2.12, and takes one of 0.125",
   CHECK(refused.refusals[0].since == "2.12.0");
   CHECK_THAT(refused.source.text, ContainsSubstring("check_cudnn_dropout"));
   CHECK(has_note(refused, "pass enable_gqa=True"));  // 32 heads over 8
-  CHECK(has_note(refused, "PyTorch 2.15.0 brings cuDNN 9.26.0; asked: 9.19.0 (--cudnn 9.26.0 asks that one"));
+  CHECK(has_note(refused, "PyTorch 2.15.0 ships cuDNN 9.26.0; asked: 9.19.0 (--cudnn 9.26.0 asks that one"));
   CHECK(answer("torch==2.11", with_dropout("0.1"), 100).takes == Takes::yes);
-  CHECK_FALSE(has_note(answer("torch==2.11", with_dropout("0.1"), 100), "brings cuDNN"));
+  CHECK_FALSE(has_note(answer("torch==2.11", with_dropout("0.1"), 100), "ships cuDNN"));
 
   for (const char* pass : {"fprop", "fprop_train", "bprop"}) {
     INFO(pass);
     CHECK(answer("torch", with_dropout("0.125", pass), 90).takes == Takes::yes);
     CHECK(answer("torch", with_dropout("0.125", pass), 100).text ==
-          "PyTorch 2.15.0 asks cuDNN; it brings cuDNN 9.26.0, and 9.19.0 answers here");
+          "PyTorch 2.15.0 asks cuDNN; it ships cuDNN 9.26.0, but 9.19.0 answers here");
     CHECK(answer("torch", with_dropout("0.125", pass), 100, CudnnVersion{9, 26, 1}).text ==
           "PyTorch 2.15.0 asks cuDNN");
     const GateAnswer ada = answer("torch", with_dropout("0.125", pass), 89);
     CHECK(ada.takes == Takes::by_name);
     CHECK(ada.text ==
-          "PyTorch 2.15.0 takes cuDNN on sm_89 with cuDNN 9.19.0 only where it is named: "
+          "PyTorch 2.15.0 uses cuDNN on sm_89 with cuDNN 9.19.0 only if you select it: "
           "sdpa_kernel(SDPBackend.CUDNN_ATTENTION)");
   }
 }
@@ -272,11 +271,10 @@ TEST_CASE("a refusal is dated by the releases that refuse this very call", "[rul
   CHECK(now.refused_since == "2.14.0");
   CHECK(
       now.text ==
-      "PyTorch 2.15.0 refuses head dimensions 256/256 on sm_90 with cuDNN 9.19.0, since 2.14.0 (with cuDNN 9.26.0, which "
-      "it brings, it asks cuDNN)");
+      "PyTorch 2.15.0 refuses head dimensions 256/256 on sm_90 with cuDNN 9.19.0, since 2.14.0 (with its own cuDNN 9.26.0, it asks cuDNN)");
   // The reverse: the cuDNN asked here is newer than the release's.
   CHECK(answer("torch==2.10", plain, 90).text ==
-        "PyTorch 2.10.0 asks cuDNN (with cuDNN 9.10.2, which it brings, it takes cuDNN only where it is named)");
+        "PyTorch 2.10.0 asks cuDNN (with its own cuDNN 9.10.2, it uses cuDNN only if you select it)");
   CHECK(answer("torch", wide, 90, CudnnVersion{9, 26, 0}).takes == Takes::yes);
   CHECK(answer("torch", wide, 89).refused_since.empty());  // always
 }
@@ -362,7 +360,7 @@ TEST_CASE("Transformer Engine's table before 2.20 refuses offsets beyond 31 bits
 }
 
 TEST_CASE("JAX and the internal function beneath it are named apart", "[rules]") {
-  CHECK(answer("jax", plain, 90).text == "JAX 0.12.0.1 takes cuDNN only where it is named: implementation='cudnn'");
+  CHECK(answer("jax", plain, 90).text == "JAX 0.12.0.1 uses cuDNN only if you select it: implementation='cudnn'");
   CHECK_THAT(answer("jax", with_dropout("0.1"), 90).by_name,
              ContainsSubstring("jax.nn.dot_product_attention does not take such a call"));
   const GateAnswer wide = answer("jax", R"({"heads": 8, "seqlen": 1024, "head_dim": 256, "dtype": "bf16"})", 89);
@@ -397,7 +395,7 @@ TEST_CASE("varlen_attn's ragged offsets wrap in PyTorch 2.14 and raise in 2.15 w
 TEST_CASE("Transformer Engine's JAX layer takes cuDNN by itself from 2.10 on", "[rules]") {
   CHECK(answer("te-jax", plain, 90).text == "Transformer Engine JAX 2.20.2 asks cuDNN");
   CHECK(answer("te-jax==2.9", plain, 90).text ==
-        "Transformer Engine JAX 2.9.0 takes cuDNN only where it is named: NVTE_FUSED_ATTN=1 in the environment");
+        "Transformer Engine JAX 2.9.0 uses cuDNN only if you select it: NVTE_FUSED_ATTN=1 in the environment");
   const std::string sink = R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "sink": true})";
   CHECK(answer("te-jax==2.9", sink, 90).text ==
         "Transformer Engine JAX 2.9.0 does not ask cuDNN for an attention sink");

@@ -115,8 +115,8 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
   CHECK(contains(replaced(R"("url": "u")", R"("uri": "u")"), "\"url\" is missing"));
   CHECK(contains(replaced(R"("text": "t")", R"("text": " ")"),
                  "requirements.json, a: /source/text: \" \" is not a text with words in it"));
-  CHECK(
-      contains(replaced(R"("unaffected": [{}])", R"("unaffected": [])"), "an example that is not affected is wanted"));
+  CHECK(contains(replaced(R"("unaffected": [{}])", R"("unaffected": [])"),
+                 "an example that is not affected is required"));
   CHECK(contains(internal_error([] { parse_known_bugs("{"); }), "known_bugs.json:1: not valid JSON: "));
   CHECK(contains(internal_error([] { parse_framework_rules(R"({"comment": ""})", "cudnn-frontend/1.json"); }),
                  "is missing"));
@@ -133,7 +133,7 @@ TEST_CASE("How a known bug shows is data", "[rules]") {
   CHECK(bug("").front().shows == Shows{BugShows::wrong_results});
   CHECK(bug(R"("shows": ["crash", "not_compiled"], )").front().shows == Shows{BugShows::crash, BugShows::not_compiled});
   CHECK(contains(internal_error([&] { bug(R"("shows": ["crashes"], )"); }), "\"hang\", \"not_compiled\", \"refused\""));
-  CHECK(contains(internal_error([&] { bug(R"("shows": [], )"); }), "at least one is wanted"));
+  CHECK(contains(internal_error([&] { bug(R"("shows": [], )"); }), "at least one is required"));
   REQUIRE(find_known_bug("fp8_empty_tile_hopper") != nullptr);
   CHECK(find_known_bug("fp8_empty_tile_hopper")->shows == Shows{BugShows::hang});
   CHECK(find_known_bug("no_such_bug") == nullptr);

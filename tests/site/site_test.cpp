@@ -278,7 +278,7 @@ TEST_CASE("Several matrices make one site, and the last has the last word", "[si
   const Run run = run_attnprobe(
       fmt::format("site {} {} -o {}", site.path("report.json"), site.path("later.json"), site.path("site")));
   REQUIRE(run.exit_code == 0);
-  CHECK_THAT(run.err, ContainsSubstring("1 cells are in several of these and differ; the last was taken"));
+  CHECK_THAT(run.err, ContainsSubstring("1 cells are in several of these and differ; the last one is used"));
   CHECK_THAT(site.text("badge/plain/a100.svg"), ContainsSubstring("yes since 9.9 or earlier"));
   CHECK_THAT(site.text("badge/plain/h200.svg"), ContainsSubstring("yes since 9.28.1 or earlier"));
 }

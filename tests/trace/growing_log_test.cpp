@@ -128,10 +128,8 @@ TEST_CASE("the private folder is for this user alone and gone at the end, unless
   { const LogFolder folder(kept.path() / "logs"); }
   CHECK(std::filesystem::exists(kept.path() / "logs"));
   const Writer writer(kept.path() / "logs" / "cudnn-1.log");
-  CHECK_THROWS_WITH(
-      LogFolder(kept.path() / "logs"),
-      ContainsSubstring(
-          "it is not an empty folder; allowed: a folder that is not there yet, or an empty one of yours"));
+  CHECK_THROWS_WITH(LogFolder(kept.path() / "logs"),
+                    ContainsSubstring("it is not an empty folder; allowed: a new folder, or an empty one of yours"));
 }
 
 TEST_CASE("logs are kept in no folder that another user can change", "[trace]") {

@@ -49,7 +49,7 @@ TEST_CASE("a variable that the user has set stays, and what is missed for it is 
   CHECK(as_map(variables).count("CUDNN_LOGDEST_DBG") == 1);
   REQUIRE(variables.kept.size() == 1);  // cudnn-frontend would have got 1
   CHECK(variables.kept[0] ==
-        "CUDNN_LOGLEVEL_DBG=1 is set and stays: graphs are seen at level 3 alone; unset CUDNN_LOGLEVEL_DBG for it");
+        "CUDNN_LOGLEVEL_DBG=1 is set and stays: only level 3 shows graphs; unset CUDNN_LOGLEVEL_DBG to change that");
 }
 
 TEST_CASE("a log gives its graphs before its end", "[trace]") {

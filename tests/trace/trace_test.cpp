@@ -126,7 +126,7 @@ TEST_CASE("trace: the report for people", "[trace]") {
   const std::string script = programs.script("p.sh", programs.log("pytorch-train-dropout-bf16") + "\nexit 1");
   const Run run = run_attnprobe(traced("--follow", script));
   CHECK(run.exit_code == 1);
-  CHECK_THAT(run.err, ContainsSubstring("2 distinct attention graphs came to cuDNN, 0 refused"));
+  CHECK_THAT(run.err, ContainsSubstring("2 distinct attention graphs reached cuDNN, 0 refused"));
   CHECK_THAT(run.err, ContainsSubstring("\n2. sdpa_composite bprop b2 h8 s512 d128 bf16 bshd dropout\n"
                                         "   backward; built once, executed once; cuDNN 9.19.0 on NVIDIA H200\n"
                                         "   engine 6 KERNEL_CFG=26: executed once\n"));
@@ -169,7 +169,7 @@ TEST_CASE("trace: of very many graphs the report for people shows some, and the 
   const Run run =
       run_attnprobe(traced("-o " + configs, fmt::format("{} --no-heuristics {} {} {}", ATTNPROBE_TEST_LOG_WRITER,
                                                         cudnn_path(), programs.path("out.jsonl"), config)));
-  CHECK_THAT(run.err, ContainsSubstring("130 distinct attention graphs came to cuDNN, 0 refused"));
+  CHECK_THAT(run.err, ContainsSubstring("130 distinct attention graphs reached cuDNN, 0 refused"));
   CHECK_THAT(run.err, ContainsSubstring("and 30 more that work; --format json has all"));
   CHECK(Json::parse(read_text(configs))["configs"].size() == 130);
 }
@@ -297,7 +297,7 @@ TEST_CASE("trace: what cudnn-frontend refused by itself, from its log, with the 
   const std::string configs = programs.path("c.json");
   const Run run = run_attnprobe(traced("-o " + configs, script));
   CHECK_THAT(run.err, ContainsSubstring(
-                          "0 distinct attention graphs came to cuDNN, 0 refused; 1 refused by cudnn-frontend before"));
+                          "0 distinct attention graphs reached cuDNN, 0 refused; 1 refused by cudnn-frontend before"));
   CHECK_THAT(run.err, ContainsSubstring("- sdpa_unified fprop b2 h8 s128 d20 f16 bhsd, 2 times\n"
                                         "    [cudnn_frontend] ERROR: hidden_dim should be multiple of 8."));
   CHECK_THAT(run.err, !ContainsSubstring("d64"));  // the one that was logged

@@ -41,8 +41,7 @@ TEST_CASE("a message is whole however it is cut into pieces", "[worker]") {
 
 TEST_CASE("a message that claims more than may come, or has no end, is refused before it is there", "[worker]") {
   const char* const too_many =
-      "between parent and worker came a message of more than the 2147483648 bytes that attnprobe takes; "
-      "ATTNPROBE_MAX_MESSAGE_BYTES=9999999999 allows them";
+      "a message between parent and worker has more than the 2147483648 bytes that attnprobe allows; ATTNPROBE_MAX_MESSAGE_BYTES=9999999999 allows them";
   CHECK(refusal("{\"bytes\": 9999999999}\n") == too_many);
   setenv("ATTNPROBE_MAX_MESSAGE_BYTES", "1000", 1);
   CHECK_THAT(refusal(std::string(1001, 'x')), ContainsSubstring("more than the 1000 bytes"));

@@ -113,10 +113,10 @@ class Result:
             if self.root_cause.explanation:
                 lines.append(f"  in plain words: {self.root_cause.explanation}")
             # An advice may be followed by its command, on a separate line.
-            lines += ["  what helps (probed): " + advice.replace("\n", "\n    ") for advice in self.root_cause.advice]
+            lines += ["  workaround (probed): " + advice.replace("\n", "\n    ") for advice in self.root_cause.advice]
         else:
-            lines += [f"  what helps (probed): {way}\n    {way.reproduce}" for way in self.ways_out]
-        lines += [f"  what helps, by rule: {bug.advice}" for bug in self.warnings if bug.advice]
+            lines += [f"  workaround (probed): {way}\n    {way.reproduce}" for way in self.ways_out]
+        lines += [f"  workaround, by rule: {bug.advice}" for bug in self.warnings if bug.advice]
         return "\n".join(lines)
 
     def __bool__(self) -> NoReturn:
@@ -140,7 +140,7 @@ def account_of(result: Result) -> str:
     elif result.usable == Usable.BUT:
         account = by_rule + "; ".join(obstacle.text for obstacle in result.but)
     else:
-        account = "by rule: none speaks against it" if result.by_rule else _working(result)
+        account = "by rule: nothing refuses it" if result.by_rule else _working(result)
     since = result.since.text if result.since is not None else ""
     return "; ".join(text for text in (account, since) if text)
 

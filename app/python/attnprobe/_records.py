@@ -28,7 +28,7 @@ class Reason(Document):
 
 @dataclass(frozen=True, repr=False)
 class RootCause(Document):
-    """Why the answer is no: cuDNN's words, plain ones, and what helps."""
+    """Why the answer is no: cuDNN's words, plain ones, and workarounds."""
 
     category: str = ""
     status: str = ""
@@ -42,7 +42,7 @@ class RootCause(Document):
 
 @dataclass(frozen=True, repr=False)
 class Obstacle(Document):
-    """What stands in the way of something that cuDNN takes."""
+    """An obstacle to something that cuDNN supports."""
 
     kind: str = ""
     text: str = ""
@@ -227,9 +227,9 @@ class Framework(_behaviour.Framework, Document):
     text: str = ""
     #: what runs then, where that is known
     instead: str = ""
-    #: no earlier release took it; empty where the oldest that was read refuses it too
+    #: the first release that refuses it; empty if the oldest known one does too
     refused_since: str = ""
-    #: the first later release that takes it; empty for none
+    #: the first later release that accepts it; empty for none
     taken_from: str = ""
     refusals: Tuple[GateRefusal, ...] = ()
     #: how a program names cuDNN
@@ -273,14 +273,14 @@ class Result(_behaviour.Result, Document):
     target: Target = Target()
     cudnn: Cudnn = Cudnn()
     verdict: str = ""
-    #: what a person wants to know; null where the machine or an error left it open
+    #: the answer in one word; null if the machine or an error left it open
     usable: Optional[Usable] = None
-    #: what stands in the way, for usable but
+    #: the obstacles, for usable but
     but: Tuple[Obstacle, ...] = ()
     #: the first cuDNN that takes the config on this target: asked (the next older one of this machine refuses it), or
     #: by the version rules; not there where it is not known
     since: Optional[Since] = field(default=None, metadata={"key": "from"})
-    #: the version rules say this; cuDNN was not asked, since it is before 9.8 or not here
+    #: the version rules say this; cuDNN was not asked, since it is before 9.8 or not installed
     by_rule: bool = False
     environment_broken: bool = False
     expect: str = ""

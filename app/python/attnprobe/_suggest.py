@@ -51,7 +51,7 @@ class Suggestion(Document):
         if not self.helped:
             lines.append("  no change of the config was found" + (f"; {self.not_tried} more were not tried" if self.not_tried else ""))
         if self.gpus:
-            lines.append("  the same config is a yes on " + ", ".join(self.gpus))
+            lines.append("  works unchanged on " + ", ".join(self.gpus))
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

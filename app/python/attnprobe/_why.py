@@ -32,7 +32,7 @@ class Why:
     report: Report
     #: the call as it was described to attnprobe
     call: Mapping[str, Any]
-    #: what stands in the way, in order
+    #: the obstacles, in order
     reasons: Tuple[str, ...]
     #: what to change: by rule for the framework, probed for cuDNN
     changes: Tuple[str, ...]

@@ -220,5 +220,5 @@ def _notes(notes: Tuple[str, ...], by: str, is_there: bool, backend: str, takes:
     if is_there and by == "rule":
         added.append("this PyTorch would not say which backend it takes")
     if by == "rule" and os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") == "1":
-        added.append("TORCH_CUDNN_SDPA_DEPRIORITIZED=1 is set: PyTorch takes cuDNN last, only where it is named")
+        added.append("TORCH_CUDNN_SDPA_DEPRIORITIZED=1 is set: PyTorch tries cuDNN last, only if you select it")
     return (*notes, *added)

@@ -58,7 +58,7 @@ class Changes {
         [](AttentionSpec& s) { s.max_logit = true; });
     // cuDNN 9.19 supports the causal mask only with it, and backward graphs only with a mask.
     add(legacy && !spec_.mask.padding && (spec_.mask.window_right || is_bprop(spec_)), "mask", ChangeCost::none,
-        "with a padding mask, whose lengths may be the full ones", [](AttentionSpec& s) { s.mask.padding = true; });
+        "with a padding mask (full lengths are allowed)", [](AttentionSpec& s) { s.mask.padding = true; });
     const bool square = spec_.seqlen_q == spec_.seqlen_kv && !spec_.mask.padding;
     const bool bottom_right = spec_.mask.has_diagonal() && spec_.mask.alignment == attention::Alignment::bottom_right;
     add(square && bottom_right, "mask", ChangeCost::none,
@@ -66,7 +66,7 @@ class Changes {
         [](AttentionSpec& s) { s.mask.alignment = attention::Alignment::top_left; });
     const bool spans_all =
         spec_.mask.window_left && *spec_.mask.window_left >= spec_.seqlen_kv - 1 && spec_.seqlen_q <= spec_.seqlen_kv;
-    add(spans_all, "mask", ChangeCost::none, "without the left window, which leaves no key out",
+    add(spans_all, "mask", ChangeCost::none, "without the left window, which excludes no key",
         [](AttentionSpec& s) { s.mask.window_left.reset(); });
     add(spec_.pattern == Pattern::sdpa_unified || spec_.pattern == Pattern::sdpa_composite, "pattern", ChangeCost::none,
         fmt::format("pattern \"sdpa\" instead of \"{}\"", name_of(spec_.pattern)),
@@ -142,7 +142,7 @@ class Changes {
     for (const int64_t of : {64, 128}) {
       const int64_t q = next_multiple(spec_.seqlen_q, of), kv = next_multiple(spec_.seqlen_kv, of);
       add(q != spec_.seqlen_q || kv != spec_.seqlen_kv, "seqlen", ChangeCost::padding,
-          fmt::format("sequences padded to {} and {} behind a padding mask", q, kv), [q, kv](AttentionSpec& s) {
+          fmt::format("sequences padded to {} and {}, with a padding mask", q, kv), [q, kv](AttentionSpec& s) {
             const bool had_lengths = s.mask.padding;
             const int64_t was_q = s.seqlen_q, was_kv = s.seqlen_kv;
             s.seqlen_q = q;
@@ -160,8 +160,7 @@ class Changes {
     if (has_strides(spec_)) return;
     const bool even_v = spec_.head_dim_v % 16 == 0 && !is_bprop(spec_) && spec_.head_dim_v > 64;
     add(even_v && spec_.pattern != Pattern::mha, "head_dim", ChangeCost::splitting,
-        fmt::format("V in two halves of head dimension {}: two calls, of which each computes the scores anew",
-                    spec_.head_dim_v / 2),
+        fmt::format("V in two halves of head dimension {}: two calls, each computes the scores", spec_.head_dim_v / 2),
         [](AttentionSpec& s) { s.head_dim_v /= 2; });
     add(spec_.batch > 1 && spec_.batch % 2 == 0, "batch", ChangeCost::splitting,
         fmt::format("two calls with half the batch, {}, each", spec_.batch / 2), [](AttentionSpec& s) {
@@ -223,7 +222,7 @@ class Changes {
         [](AttentionSpec& s) { s.dynamic_shapes = s.override_shapes = false; });
     add(spec_.dropout && spec_.dropout->dump, "dropout", option, "without the dropout mask as an output",
         [](AttentionSpec& s) { s.dropout->dump = false; });
-    add(spec_.rope.has_value(), "rope", ChangeCost::splitting, "the rotary embedding in a call of its own before",
+    add(spec_.rope.has_value(), "rope", ChangeCost::splitting, "the rotary embedding in a separate call before",
         [](AttentionSpec& s) { s.rope.reset(); });
   }
 

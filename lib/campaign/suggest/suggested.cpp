@@ -34,8 +34,8 @@ std::set<std::string> read_kept(const std::vector<std::string>& words, const std
   for (const auto& list : words)
     for (const auto& kind : split(list, ',')) {
       if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end())
-        throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not something that is changed{}; allowed: {}", place,
-                                                  kind, did_you_mean(kind, kinds), quoted_list(kinds)));
+        throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is not a kind of change{}; allowed: {}", place, kind,
+                                                  did_you_mean(kind, kinds), quoted_list(kinds)));
       kept.insert(kind);
     }
   return kept;

@@ -167,7 +167,7 @@ class Suggester {
     }
   }
 
-  // None where somebody stopped the run.
+  // None if the run was stopped.
   std::vector<std::optional<Answer>> ask_about(const std::vector<Candidate>& candidates, probe::Plans plans) {
     QuestionGroup group{{}, {result_.target}, {result_.cudnn_path}};
     for (const auto& candidate : candidates) group.questions.push_back(question_of(candidate.spec));

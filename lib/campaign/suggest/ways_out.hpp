@@ -1,4 +1,5 @@
-// Ways out of a no or a but: the smallest changes after which the answer is yes, each asked of the same cuDNN for the same GPU.
+// Ways out of a no or a but: the smallest changes that make the answer yes. Each was confirmed by the same cuDNN for
+// the same GPU.
 #pragma once
 
 #include <functional>
@@ -10,10 +11,10 @@
 
 namespace attnprobe::campaign {
 
-/// Adds Answer::ways_out, and their texts to the root cause's advice, to a result that is no or but and whose config is known; does
-/// nothing to any other. `options` is how it was asked. A way out of a framework's refusal gets past its gate too.
+/// Adds Answer::ways_out, and their texts to the root cause's advice, to a no or a but with a known config; ignores
+/// other results. `options`: how the question was asked. A way out of a framework's refusal gets past its gate too.
 void advise(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest = {});
-/// The same of each, several at a time: most of what one asks takes a few milliseconds of one core.
+/// The same for each, several at a time: most of what one asks takes a few milliseconds of one core.
 void advise(std::vector<Answer>& results, const PlanOptions& options, const Session& session,
             const SuggestOptions& suggest = {});
 

@@ -32,8 +32,7 @@ CallQuestions questions_of(const std::vector<FrameworkCall>& calls, Caller calle
   }
   if (!has_one_release)
     asked.notes.push_back(fmt::format(
-        "--{}: the calls are of several releases; the newest that was read answers, and --framework names another",
-        framework));
+        "--{}: the calls are of several releases; the newest known one answers. --framework names another", framework));
   else if (!calls.empty() && !calls.front().release.empty())
     asked.framework += "==" + calls.front().release;
   return asked;

@@ -77,7 +77,7 @@ class CallReader {
     FrameworkCall call = form_.read(place.with(given), reading_.release);
     if (!untyped.empty() && !reading_.dtype)
       call.notes.push_back(
-          fmt::format("{} without a dtype: {} is assumed; dtype, in the call or beside it, names another",
+          fmt::format("{} without a dtype: {} is assumed; dtype, in the call or next to it, names another",
                       fmt::join(untyped, ", "), given["dtype"].get<std::string>()));
     own_type_ = call.graphs.front().dtype;
     is_dtype_used_ = is_dtype_used_ || !untyped.empty() || own_type_ == reading_.dtype;
@@ -152,7 +152,7 @@ std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::str
       found.call[framework] = releases.front();
     else if (releases.size() == 1)
       found.guesses.push_back(
-          fmt::format("by the rules of the newest release, since those of {} were not read", releases.front()));
+          fmt::format("by the rules of the newest release, since those of {} are unknown", releases.front()));
     const JsonSource source{fmt::format("{}:{}", file_name, found.line), ": ", false};
     try {
       FrameworkCall call = reader.read(JsonView(found.call, source));
@@ -165,10 +165,11 @@ std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::str
   }
   if (calls.empty() && !problem.empty()) throw Error(ErrorKind::usage, problem);
   if (calls.empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: no call in it: neither JSON, nor a line \"{} {{…}}\", nor source that calls {}() on "
-                            "tensors whose sizes it shows",
-                            file_name, form.mark, form.function));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "{}: no call found; allowed: JSON, a line \"{} {{…}}\", or source that calls {}() on tensors of known sizes",
+            file_name, form.mark, form.function));
   return calls;
 }
 
@@ -298,9 +299,9 @@ std::vector<FrameworkCall> load_calls(const CallReading& reading, const std::str
   if (word.find('(') != std::string_view::npos)
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}: \"{}\" is not a call of {}; allowed: the call with its tensors' sizes, as in "
-                    "{}(q[2, 8, 1024, 64], k[2, 8, 1024, 64], v[2, 8, 1024, 64], dtype=bfloat16), JSON, or a file",
-                    form.option, cut(given), form.function, form.function));
+        fmt::format(
+            "{}: \"{}\" is not a call of {}; allowed: a call with sizes ({}(q[2, 8, 1024, 64], …)), JSON, or a file",
+            form.option, cut(given), form.function, form.function));
   return calls_in(input_text(given), {input_name(given)}, form, reader);
 }
 

@@ -100,7 +100,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
   if (k_shape.batch != q_shape.batch || k_shape.head_dim != q_shape.head_dim)
     k_place.fail(fmt::format("batch {} and head dimension {}; allowed: the query's, {} and {}", k_shape.batch,
                              k_shape.head_dim, q_shape.batch, q_shape.head_dim));
-  if (v.shape != k.shape) v_place.fail("its shape is not the key's, which JAX insists on");
+  if (v.shape != k.shape) v_place.fail("its shape differs from the key's; JAX requires the same");
   const DataType q_type = q.dtype.value_or(dtype);
   if (k.dtype.value_or(dtype) != q_type || v.dtype.value_or(dtype) != q_type)
     place.fail("query, key and value have several types; allowed: one");
@@ -141,7 +141,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
     const CallTensor tensor = tensor_in(*given);
     const bool is_mask = std::string_view(key) == "mask";
     if (is_mask && tensor.dtype.value_or(DataType::boolean) != DataType::boolean)
-      given->fail("a mask of another type than bool, which JAX insists on");
+      given->fail("a mask that is not bool; JAX requires bool");
     has_bias = has_bias || !is_mask;
     const auto shape = scores_shape(tensor, *given);
     if (!is_mask) {

@@ -224,8 +224,7 @@ class Evaluator {
         auto result = call_method(value, name, read_arguments(')'));
         if (!result && scope_->strict)
           fail(fmt::format(
-              "{}() of a tensor, so called, is not known; allowed: transpose, permute, view, contiguous, half, "
-              "bfloat16, float, to, cuda, requires_grad_, …",
+              "{}() of a tensor, with these arguments, is unknown; allowed: transpose, permute, view, contiguous, half, bfloat16, float, to, cuda, requires_grad_, …",
               name));
         return result ? std::move(*result) : unknown_value();
       }
@@ -248,7 +247,8 @@ class Evaluator {
     auto result = call_function(name, given, scope_->default_dtype);
     if (!result && scope_->strict)
       fail(fmt::format(
-          "{} makes no tensor that is known; allowed: q[2, 32, 4096, 128], randn, zeros, ones, full, normal, …", name));
+          "{} is not a known way to make a tensor; allowed: q[2, 32, 4096, 128], randn, zeros, ones, full, normal, …",
+          name));
     return result ? std::move(*result) : unknown_value();
   }
 
@@ -397,7 +397,7 @@ class Evaluator {
   PythonValue read_text() {
     const char quote = text_[at_++];
     const size_t end = text_.find(quote, at_);
-    if (end == std::string_view::npos) fail("the quotation has no end");
+    if (end == std::string_view::npos) fail("the string is not closed");
     std::string word(text_.substr(at_, end - at_));
     at_ = end + 1;
     return word;

@@ -278,7 +278,7 @@ FrameworkCall read_torch_call(const JsonView& place, const std::string& asked_re
   call.keys["enable_gqa"] = enable_gqa;
   bool mask_requires_grad = false;
   if (const auto given = object.find_set("attn_mask")) {
-    if (is_causal) given->fail("PyTorch takes attn_mask or is_causal=True, not both");
+    if (is_causal) given->fail("PyTorch accepts attn_mask or is_causal=True, not both");
     const CallTensor mask = tensor_in(*given);
     describe_mask(call.keys, mask, spec.dtype);
     mask_requires_grad = mask.requires_grad;

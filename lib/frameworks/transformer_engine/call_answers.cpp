@@ -36,7 +36,7 @@ bool answered(const Answer& result) {
 // cuDNN's reason for one pass that it does not run.
 std::string reason_of(const Answer& result) {
   if (result.verdict == Verdict::supported)
-    return "mode A, the only one that Transformer Engine asks, has no engine config that works; others do";
+    return "mode A has no engine config that works; others do, but Transformer Engine asks only A";
   if (!result.root_cause) return std::string(name_of(result.verdict));
   const auto& cause = *result.root_cause;
   const std::string words = cause.reason.substr(0, cause.reason.find(" at: "));
@@ -137,8 +137,8 @@ void add_graph_notes(std::string& out, const std::vector<const TransformerEngine
     std::string where;
     for (const auto* member : members) where += (where.empty() ? " on " : ", ") + member->target;
     if (kinds.size() == 1) where.clear();
-    add_notes(out, fmt::format("otherwise in the graphs{}", where), members.front()->changed, width);
-    add_notes(out, fmt::format("never seen by cuDNN{}", where), members.front()->not_seen, width);
+    add_notes(out, fmt::format("different in the graphs{}", where), members.front()->changed, width);
+    add_notes(out, fmt::format("not passed to cuDNN{}", where), members.front()->not_seen, width);
   }
 }
 

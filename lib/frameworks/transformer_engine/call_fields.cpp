@@ -168,7 +168,7 @@ class Completion {
           "num_attn_heads", "num_gqa_groups", "max_seqlen_q", "max_seqlen_kv", "head_dim_qk", "head_dim_v"})
       require(field, "every call has it");
     if (has("qkv_dtype") && (has("q_dtype") || has("kv_dtype")))
-      fail_transformer_engine(query_.origin, "qkv_dtype", "given beside \"q_dtype\" or \"kv_dtype\"");
+      fail_transformer_engine(query_.origin, "qkv_dtype", "given together with \"q_dtype\" or \"kv_dtype\"");
     if (!has("qkv_dtype"))
       for (const char* field : {"q_dtype", "kv_dtype"}) require(field, "or \"qkv_dtype\" for both");
     take("scaling_mode", "delayed_tensor_scaling", config_default);

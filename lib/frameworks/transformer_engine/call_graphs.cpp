@@ -120,15 +120,15 @@ class Builder {
       unseen("window_size", fmt::format("({}, {})", query_.window_size_left, query_.window_size_right),
              "Transformer Engine gives windows to FP8 graphs only from cuDNN 9.21");
     if (query_.window_size_right > 0 && spec.mask.window_right == 0 && windows)
-      changed("window_size_right", std::to_string(query_.window_size_right), "stands as 0, the causal mask's");
+      changed("window_size_right", std::to_string(query_.window_size_right), "becomes 0, the causal mask's");
     const std::string given = query_.bottom_right_diagonal ? "true" : "false";
     const bool in_graph = spec.mask.alignment == attention::Alignment::bottom_right;
     if (!spec.mask.has_diagonal())
       unseen("bottom_right_diagonal", given, "neither the mask nor a window has a diagonal");
     else if (in_graph != query_.bottom_right_diagonal)
       changed("bottom_right_diagonal", given,
-              square ? "stands as false: with equal lengths and no padding both diagonals are one"
-                     : fmt::format("stands as {}: the mask decides", in_graph));
+              square ? "becomes false: with equal lengths and no padding both diagonals are one"
+                     : fmt::format("becomes {}: the mask decides", in_graph));
   }
 
   // Dims as cuDNN sees them: for ragged tensors TE passes the token count of all sequences.
@@ -201,7 +201,7 @@ class Builder {
     if (packs_tokens(device_) && ragged_kv(query_)) spec.max_total_seqlen_kv = spec.seqlen_kv;
     if (paged(query_))
       changed("qkv_layout", query_.qkv_layout,
-              "backward, K and V stand as dense tensors of max_seqlen_kv, since no backward graph has page tables");
+              "in the backward pass, K and V are dense tensors of max_seqlen_kv: no backward graph has page tables");
     return spec;
   }
 
@@ -254,7 +254,7 @@ class Builder {
     const int64_t pages = spec.batch * pages_of(k);
     if (k.num_pages != pages || v.num_pages != pages)
       changed("num_pages", fmt::format("{} and {}", k.num_pages, v.num_pages),
-              fmt::format("stands as {}, the pages of a batch, which attnprobe gives its containers", pages));
+              fmt::format("becomes {}, the pages of a batch, as attnprobe's containers have them", pages));
   }
 
   int64_t pages_of(const NvtePages& cache) const {
@@ -271,7 +271,7 @@ class Builder {
         changed("do_scale_inv_format", query_.do_scale_inv_format, "attnprobe lays scales out as their tensors");
       return;
     }
-    const std::string why = "asked as given; Transformer Engine's own 16-bit graphs take this layout from qkv_layout";
+    const std::string why = "asked as given; Transformer Engine's 16-bit graphs derive this layout from qkv_layout";
     if (query_.o_format != q_format(query_)) changed("o_format", query_.o_format, why);
     if (!query_.is_training) return;
     if (query_.do_format != q_format(query_)) changed("do_format", query_.do_format, why);
@@ -279,9 +279,9 @@ class Builder {
   }
 
   void note_unseen() {
-    unseen("cuda_graph", query_.cuda_graph ? "true" : "false",
-           "no graph carries it; Transformer Engine refuses on it with cuDNN 9.15.0 and before: training, bshd or "
-           "sbhd, no padding mask, max_seqlen_kv not a multiple of 128");
+    unseen(
+        "cuda_graph", query_.cuda_graph ? "true" : "false",
+        "no graph has it. Up to cuDNN 9.15.0 Transformer Engine refuses by it: training, bshd or sbhd, no padding mask, max_seqlen_kv not a multiple of 128");
     if (!query_.is_training) {
       unseen("deterministic", query_.deterministic ? "true" : "false", "only backward graphs have it");
       if (query_.dropout > 0) unseen("dropout", fmt::format("{}", query_.dropout), "inference graphs have none");
@@ -294,7 +294,7 @@ class Builder {
     if (paged(query_))
       changed("max_pages_per_seq",
               fmt::format("{} and {}", query_.pages_k.max_pages_per_seq, query_.pages_v.max_pages_per_seq),
-              fmt::format("stands as {}, the pages of max_seqlen_kv tokens", pages_of(query_.pages_k)));
+              fmt::format("becomes {}, the pages of max_seqlen_kv tokens", pages_of(query_.pages_k)));
   }
 
   const Query& query_;

@@ -105,11 +105,11 @@ std::vector<int64_t> integers_in(const std::string& text) {
 // Fields that the call does not have, for which a value may mean that TE's Python decides without asking.
 const std::map<std::string, std::string>& outside_fields() {
   static const std::map<std::string, std::string> fields = {
-      {"context_parallel", "each rank asks about its own share of the heads or tokens, which this dump is not"},
+      {"context_parallel", "each rank asks about its own share of the heads or tokens; this dump has all of them"},
       {"num_splits", "any value but 1 makes TE's Python drop fused attention before it asks"},
-      {"has_score_mod", "a score modifier is a graph of its own, which this call is not about"},
+      {"has_score_mod", "a score modifier has a separate graph, outside this call"},
       {"has_score_mod_bprop", "as has_score_mod"},
-      {"NVTE_FP8_DPA_BWD", "0 makes the backward pass a 16-bit call of its own"},
+      {"NVTE_FP8_DPA_BWD", "0 makes the backward pass a separate 16-bit call"},
       {"fp8_output", "decides whether O is cast after the call"},
       {"checkpoint_core_attention", "recomputes the forward pass: the same graph again"},
       {"pad_between_seqs", "changes the values of the ragged offsets, not the graph"}};
@@ -223,7 +223,7 @@ class Dump {
     const size_t global = meta.find("'recipe':");
     const size_t begin = local != std::string::npos ? local : global;
     if (begin == std::string::npos)
-      fail_transformer_engine(query_.origin, "fp8_meta", "fp8 is True and no recipe is in it");
+      fail_transformer_engine(query_.origin, "fp8_meta", "fp8 is True, but the dump has no recipe");
     meta = meta.substr(begin, local != std::string::npos && local < global ? global - local : std::string::npos);
     // Block recipes do not print fp8_dpa, so "fp8" itself decides.
     return attribute_of(meta, "fp8_dpa") == "False" ? "" : meta;
@@ -252,7 +252,7 @@ class Dump {
       const bool per_sequence = integers_in(raw("alibi_slopes_shape")).size() == 2;
       type = "post_scale_bias";
       shape = per_sequence ? "bhss" : "1hss";
-      take("bias_type", type, "alibi with slopes of one's own: TE's Python makes a bias of it");
+      take("bias_type", type, "alibi with custom slopes: TE's Python turns it into a bias");
     }
     fields_["bias_type"] = type;
     if (type == "no_bias" || type == "alibi") return;
@@ -271,7 +271,7 @@ class Dump {
     only_layout.qkv_layout = layout;
     const auto known = std::find(nvte_layouts().begin(), nvte_layouts().end(), layout);
     if (known == nvte_layouts().end()) return;  // the reader reports it
-    const char* why = "TE's PyTorch layers take Q's";
+    const char* why = "TE's PyTorch layers use Q's";
     take("o_format", q_format(only_layout), why);
     if (fields_["is_training"] == true) {
       take("do_format", q_format(only_layout), why);

@@ -88,7 +88,7 @@ FrontendTensor FrontendAttentionReader::needed(const std::string& port) const {
   if (const auto tensor = input(port)) return *tensor;
   if (!node_.has("inputs")) node_.at("inputs");
   input_places().at(port);  // throws: it is missing
-  throw Error(ErrorKind::internal, "an input that is there was not read: " + port);
+  throw Error(ErrorKind::internal, "an input was not read: " + port);
 }
 
 FrontendPlace FrontendAttentionReader::tensor_place(const FrontendTensor& t) const {
@@ -202,7 +202,7 @@ void FrontendAttentionReader::read_scale() {
     return;
   }
   if (!given) given = tensor->value;
-  if (!given) return note("the value of the scale is not in the JSON; 1/sqrt(head_dim_qk) is taken");
+  if (!given) return note("the value of the scale is not in the JSON; 1/sqrt(head_dim_qk) is assumed");
   if (static_cast<float>(scale_of(spec_)) != static_cast<float>(*given)) spec_.scale = given;
 }
 
@@ -239,8 +239,7 @@ std::vector<int64_t> FrontendAttentionReader::lengths(const std::string& port, i
                       return value >= 0 && value <= static_cast<double>(most) && value == std::floor(value);
                     });
   if (fits) return {values.begin(), values.end()};
-  note(fmt::format("the values of {} are no lengths of {} batch entries from 0 to {}; they are left out", port,
-                   spec_.batch, most));
+  note(fmt::format("the values of {} are not {} lengths from 0 to {}; they are ignored", port, spec_.batch, most));
   return {};
 }
 
@@ -280,7 +279,7 @@ void FrontendAttentionReader::read_dropout() {
   if (inputs_.count("Dropout_mask") != 0) {
     dropout.form = DropoutForm::mask;
     dropout.probability = 0.1;
-    note("the probability of a dropout mask of the caller's is not in the JSON; 0.1 is taken");
+    note("the probability of a dropout mask of the caller's is not in the JSON; 0.1 is assumed");
   } else if (!probability || (*probability == 0 && !is_bprop(spec_))) {
     return;  // cudnn-frontend's forward pass omits dropout that drops nothing
   } else {
@@ -288,11 +287,11 @@ void FrontendAttentionReader::read_dropout() {
     if (*probability == 0) note("dropout with probability 0: a config file has no words for it");
     dropout.probability = *probability;
     const auto seed = input("Seed");
-    if (!seed) note("dropout without a seed tensor; seed and offset of INT64 are taken");
+    if (!seed) note("dropout without a seed tensor; seed and offset of INT64 are assumed");
     if (seed && type_of(*seed) == DataType::i32)
       dropout.seed = SeedForm::i32;
     else if (seed && type_of(*seed) != DataType::i64)
-      note(fmt::format("the seed is {}; a config has i32 or i64, i64 is taken", name_of(type_of(*seed))));
+      note(fmt::format("the seed is {}; a config has i32 or i64, i64 is assumed", name_of(type_of(*seed))));
     dropout.dump = outputs_.count("RNG_DUMP") != 0;
   }
   spec_.dropout = dropout;

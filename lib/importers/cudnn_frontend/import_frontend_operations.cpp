@@ -159,7 +159,7 @@ class FrontendOperationsReader {
     const auto found = ports.find(name);
     if (found == ports.end()) {
       node_->at(direction).at(name);
-      throw Error(ErrorKind::internal, fmt::format("a port that is there was not read: {}", name));
+      throw Error(ErrorKind::internal, fmt::format("a port was not read: {}", name));
     }
     return index_of(found->second);
   }

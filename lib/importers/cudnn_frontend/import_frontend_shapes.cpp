@@ -77,11 +77,11 @@ void FrontendAttentionReader::read_paged() {
         .wrong(fmt::format("blocks of {} tokens, as K has them; a config has one block size", k_.shape.seqlen));
   const TensorLayout layout = layout_of({container.shape, container.strides, false});
   if (layout.strides)
-    note("the strides of the paged container are those of no named layout; \"bhsd\" is taken");
+    note("the strides of the paged container are those of no named layout; \"bhsd\" is assumed");
   else
     paged.layout = layout.axes;
   if (paged.k && paged.v && !has_layout({v_.shape, v_.strides, false}, {paged.layout, {}}))
-    note("the containers of K and V have different layouts; that of K is taken for both");
+    note("the containers of K and V have different layouts; that of K is used for both");
   const FrontendTensor& table = paged.k ? *table_k : *table_v;
   paged.packed_table = table.ragged;
   spec_.paged = paged;
@@ -160,7 +160,7 @@ void FrontendAttentionReader::read_layouts() {
     if (layout.strides && layout.ragged())
       note("ragged with strides that no layout name gives; a config file has no words for both");
   if (o_tensor_.strides.empty()) {
-    note("O has no strides in the JSON; the layout of Q is taken");
+    note("O has no strides in the JSON; the layout of Q is assumed");
     return;
   }
   const StridedTensor o = strided(o_tensor_);
@@ -184,12 +184,12 @@ void FrontendAttentionReader::read_gradients() {
   if (type_of(*dq) != output_type(spec_)) spec_.dqkv_dtype = type_of(*dq);
   for (const auto& t : {*dk, *dv})
     if (type_of(t) != type_of(*dq))
-      note(fmt::format("dQ is {}, {} is {}; a config has one type for the gradients, that of dQ is taken",
+      note(fmt::format("dQ is {}, {} is {}; a config has one type for the gradients, that of dQ is used",
                        name_of(type_of(*dq)), t.name, name_of(type_of(t))));
   spec_.max_total_seqlen_q = node_.optional_integer("max_total_seq_len_q", 1, longest_extent);
   spec_.max_total_seqlen_kv = node_.optional_integer("max_total_seq_len_kv", 1, longest_extent);
   if (dq->strides.empty() || dk->strides.empty() || dv->strides.empty()) {
-    note("not all gradients have strides in the JSON; the layouts of Q, K and V are taken");
+    note("not all gradients have strides in the JSON; the layouts of Q, K and V are assumed");
     return;
   }
   StridedTensor q = strided(*dq), k = strided(*dk), v = strided(*dv);
@@ -218,7 +218,7 @@ void FrontendAttentionReader::read_offset_type() {
     return set_offset_type(*t.data_type);
   }
   if (const auto type = offset_type_in_plan(q.ragged_uid)) return set_offset_type(*type);
-  note("the type of the ragged offsets is not in the JSON; INT32 is taken");
+  note("the type of the ragged offsets is not in the JSON; INT32 is assumed");
 }
 
 void FrontendAttentionReader::set_offset_type(DataType type) {

@@ -20,22 +20,22 @@ constexpr AuditKind audit_kinds[] = {AuditKind::refuses_what_works, AuditKind::l
 std::string_view heading(AuditKind kind) {
   switch (kind) {
     case AuditKind::refuses_what_works:
-      return "refuses, though cuDNN takes it";
+      return "rejects, though cuDNN supports it";
     case AuditKind::lets_through:
-      return "lets through, though it is refused behind the gate";
+      return "accepts, though it is refused later";
     default:
-      return "lets through what a known bug spoils";
+      return "accepts, despite a known bug";
   }
 }
 
 std::string_view in_short(AuditKind kind) {
   switch (kind) {
     case AuditKind::refuses_what_works:
-      return "refused though cuDNN takes it";
+      return "unnecessarily rejected";
     case AuditKind::lets_through:
-      return "let through though refused behind the gate";
+      return "wrongly accepted: refused later";
     default:
-      return "let through though a known bug spoils it";
+      return "wrongly accepted: a known bug";
   }
 }
 
@@ -108,18 +108,17 @@ std::string audit_text(const campaign::Audit& audit, const TextStyle& style) {
 }
 
 std::string audit_markdown(const campaign::Audit& audit, const std::string& command) {
-  std::string text = fmt::format("# What frameworks refuse, and cuDNN does not\n\n**{}.**\n\n{}\n\n",
+  std::string text = fmt::format("# Frameworks' gates against cuDNN's answers\n\n**{}.**\n\n{}\n\n",
                                  audit_summary(audit), markdown_code(command));
   text +=
-      "Simulated GPUs; the first choice of each smallest shape that a gate refuses was compiled. Only rules that refuse alone are "
-      "counted, and only where nothing else stands in the way (known bugs, requirements, cudnn-frontend).\n";
+      "Simulated GPUs; the first choice of each smallest shape that a gate refuses was compiled. A rule counts only if it refuses by itself and without another obstacle (known bug, requirement, cudnn-frontend).\n";
   for (const auto& framework : frameworks_of(audit))
     for (const AuditKind kind : audit_kinds) {
       const auto rows = rows_of(audit, framework, kind);
       if (rows.empty()) continue;
-      text += fmt::format(
-          "\n## {} {}\n\n| what | where | the rule's place, or who says so | the smallest shape |\n| --- | --- | --- | --- |\n",
-          rows.front()->title, heading(kind));
+      text +=
+          fmt::format("\n## {} {}\n\n| what | where | rule or source | smallest shape |\n| --- | --- | --- | --- |\n",
+                      rows.front()->title, heading(kind));
       for (const AuditRow* row : rows) {
         std::string what = markdown_text(row->what);
         if (!row->rule.empty()) what += " (" + markdown_code(row->rule) + ")";

@@ -62,7 +62,7 @@ std::string change_text(const BaselineReport& report, const LockChange& change, 
 
 std::string table_head(std::string_view title, size_t count, std::string_view third) {
   return fmt::format(
-      "\n### {} ({})\n\n| config | GPU | cuDNN | {} | is | reason | what helps |\n| --- | --- | --- | --- | --- | --- | --- |\n",
+      "\n### {} ({})\n\n| config | GPU | cuDNN | {} | is | reason | workaround |\n| --- | --- | --- | --- | --- | --- | --- |\n",
       title, count, third);
 }
 
@@ -138,8 +138,8 @@ std::string baseline_markdown(const BaselineReport& report) {
     text += and_more(report.missed.size(), most_failures);
   }
   if (const std::string others = counts_of_others(report.comparison); !others.empty())
-    text +=
-        fmt::format("\nNo failure: {}. `--update` takes what is now into {}.\n", others, markdown_text(report.file));
+    text += fmt::format("\nNo failure: {}. `--update` writes today's answers into {}.\n", others,
+                        markdown_text(report.file));
   return text;
 }
 

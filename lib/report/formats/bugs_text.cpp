@@ -125,8 +125,7 @@ std::string experiments_text(const std::vector<BugExperiment>& experiments, cons
     out += wrapped(e->reproduce, 4, 100'000);
   }
   out += fmt::format(
-      "{} experiments: {} as known, {} not shown where the entry has them (stale, or they want other data), {} seen where "
-      "the entry has them not, {} without an answer (refused, or not run)\n",
+      "{} experiments: {} as known; {} not reproduced (the entry is stale, or needs other data); {} reproduced outside the entry's range; {} without an answer (refused, or not run)\n",
       experiments.size(), counts[Agreement::as_known], counts[Agreement::not_shown], counts[Agreement::also_here],
       counts[Agreement::not_answered]);
   return printable(out);

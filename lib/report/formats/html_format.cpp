@@ -169,6 +169,6 @@ std::string page_of(const CellTable& table) {
 }  // namespace
 
 extern const Format html_format;
-const Format html_format{"html", "one page to look at, with nothing outside of it", "index.html", nullptr, page_of};
+const Format html_format{"html", "one self-contained page", "index.html", nullptr, page_of};
 
 }  // namespace attnprobe::report

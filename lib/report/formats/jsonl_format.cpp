@@ -14,6 +14,6 @@ std::string lines(const Document& document) {
 }  // namespace
 
 extern const Format jsonl_format;
-const Format jsonl_format{"jsonl", "one result of json a line", "", lines};
+const Format jsonl_format{"jsonl", "one JSON result per line", "", lines};
 
 }  // namespace attnprobe::report

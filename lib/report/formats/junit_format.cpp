@@ -53,8 +53,8 @@ std::string account_of(const CellTable& table, const Cell& cell) {
   if (!answer.from.empty()) text += answer.from + "\n";
   for (const CellFramework& framework : answer.frameworks)
     for (const auto& change : framework.changes)
-      text += fmt::format("what helps, by {}'s rules: {}\n", framework.title, change);
-  for (const auto& advice : answer.advice) text += "what helps: " + advice + "\n";
+      text += fmt::format("workaround, by {}'s rules: {}\n", framework.title, change);
+  for (const auto& advice : answer.advice) text += "workaround: " + advice + "\n";
   for (const auto& engine : answer.engines)
     if (!engine.viable)
       text += fmt::format("engine {} {}: {}{}{}\n", engine.engine, engine.knobs, engine.status,

@@ -71,8 +71,7 @@ std::string unmet_table(const CellTable& table, bool of_expected) {
   }
   if (count == 0) return "";
   std::string head = fmt::format(
-      "\n### {} ({})\n\n| config | GPU | cuDNN | answer | why | "
-      "what helps |\n| --- | --- | --- | --- | --- | --- |\n",
+      "\n### {} ({})\n\n| config | GPU | cuDNN | answer | why | workaround |\n| --- | --- | --- | --- | --- | --- |\n",
       of_expected ? "Not as expected" : "Does not work", count);
   return head + text + (count > most ? fmt::format("\n… and {} more\n", count - most) : "");
 }
@@ -113,7 +112,7 @@ std::string obstacles_table(const CellTable& table) {
   Counted rows;
   for (const Cell& cell : table.cells)
     for (const CellObstacle& obstacle : table.answer(cell).but) rows.add(note_row(obstacle));
-  return rows.text("What stands in the way", {"but", "source"});
+  return rows.text("Obstacles", {"but", "source"});
 }
 
 std::string notes_table(const CellTable& table) {
@@ -130,7 +129,7 @@ std::string frameworks_table(const CellTable& table) {
     for (const CellFramework& framework : table.answer(cell).frameworks)
       rows.add(fmt::format("| {} | {} | {} |", markdown_text(framework.text), markdown_text(framework.instead),
                            markdown_text(fmt::format("{}", fmt::join(framework.changes, "; ")))));
-  return rows.text("What the frameworks do", {"framework", "instead", "what to change"});
+  return rows.text("Frameworks", {"framework", "instead", "what to change"});
 }
 
 // Each refused cell with its fixes; GPUs with the same answer share a row.
@@ -158,13 +157,12 @@ std::string refusals_table(const CellTable& table) {
     }
   if (rows.empty()) return "";
   std::string text =
-      "\n<details><summary>What helps</summary>\n\n| config | GPU | cuDNN | answer | why | what helps |\n"
-      "| --- | --- | --- | --- | --- | --- |\n";
+      "\n<details><summary>Workarounds</summary>\n\n| config | GPU | cuDNN | answer | why | workaround |\n| --- | --- | --- | --- | --- | --- |\n";
   for (size_t i = 0; i < rows.size() && i < most_rows; ++i)
     text += fmt::format("| {} | {} | {}\n", rows[i].config, fmt::join(rows[i].targets, ", "), rows[i].rest);
   if (rows.size() > most_rows)
-    text += fmt::format("\n… {} more rows are left out; the page of this matrix has what helps in every cell.\n",
-                        rows.size() - most_rows);
+    text +=
+        fmt::format("\n… {} more rows are left out; the page of this matrix has them all.\n", rows.size() - most_rows);
   if (is_unknown)
     text += "\n– is where nothing is known: `attnprobe matrix … --suggest` looks for changes after which it works.\n";
   return text + "\n</details>\n";
@@ -201,12 +199,11 @@ std::string legend_of(const CellTable& table) {
     return std::any_of(table.cells.begin(), table.cells.end(),
                        [&](const Cell& cell) { return test(table.answer(cell)); });
   };
-  std::string text =
-      "\n*yes*: a program gets it; *but*: cuDNN takes it and something stands in the way; *no*: cuDNN refuses it";
+  std::string text = "\n*yes*: a program gets it; *but*: cuDNN supports it, with an obstacle; *no*: cuDNN refuses it";
   if (any([](const CellAnswer& answer) { return answer.word == "yes" && !answer.notes.empty(); }))
     text += "; ⚠ a known bug or a version's rule concerns it";
   if (any(is_missed)) text += "; ❗ not as expected";
-  if (table.axes.cudnns.size() > 1) text += "; *yes since* is the first cuDNN here that says yes, by GPU";
+  if (table.axes.cudnns.size() > 1) text += "; *yes since* is the first installed cuDNN with a yes, by GPU";
   return text + ".\n";
 }
 
@@ -228,7 +225,7 @@ std::string markdown(const CellTable& table) {
     else
       left_out += (left_out.empty() ? "" : ", ") + markdown_text(table.axes.cudnns[v]);
   }
-  if (!left_out.empty()) text += fmt::format("\nLeft out, since it would not fit here: cuDNN {}.\n", left_out);
+  if (!left_out.empty()) text += fmt::format("\nLeft out for length: cuDNN {}.\n", left_out);
   return text + folded;
 }
 

@@ -62,7 +62,7 @@ void add_changes(std::vector<Paragraph>& ways_out, const Answer& result, const T
       const std::string whose = result.frameworks.size() == 1 ? "" : framework.title + ": ";
       const std::string until = framework.taken_from.empty() || &refusal != &framework.refusals.front()
                                     ? ""
-                                    : fmt::format("; {} does not refuse it any more", framework.taken_from);
+                                    : fmt::format("; {} no longer refuses it", framework.taken_from);
       const std::string words =
           style.details && !refusal.message.empty() ? fmt::format("; its words: \"{}\"", trim(refusal.message)) : "";
       add(ways_out,
@@ -117,7 +117,7 @@ std::string obstacles_summary(const Answer& result) {
   const auto frameworks = static_cast<size_t>(std::count_if(result.but.begin(), result.but.end(), is_framework));
   std::string text;
   if (frameworks > most_frameworks)
-    text = fmt::format("{} of {} frameworks refuse it, cannot ask for it or take cuDNN only where it is named",
+    text = fmt::format("{} of {} frameworks refuse it, cannot ask for it or use cuDNN only if you select it",
                        frameworks, result.frameworks.size());
   for (const auto& obstacle : result.but)
     if (frameworks <= most_frameworks || !is_framework(obstacle)) text += (text.empty() ? "" : "; ") + obstacle.text;
@@ -131,7 +131,7 @@ std::string warning_text(const Results& results, const TextStyle& style) {
       add_changes(ways_out, *result, style);
       add_framework_notes(framework_notes, *result);
     } else {
-      add(framework_notes, "what gets around each refusal is said with -v, and where fewer are asked",
+      add(framework_notes, "-v shows a workaround for each refusal; so does asking fewer frameworks",
           result->target.id);
     }
     // A no has them with its root cause.
@@ -150,8 +150,8 @@ std::string warning_text(const Results& results, const TextStyle& style) {
   }
   std::string out;
   write(out, sources, "source", "1;36", results.size(), style);
-  write(out, probed, "what helps (probed)", "1;36", results.size(), style);
-  write(out, ways_out, "what helps, by rule", "1;36", results.size(), style);
+  write(out, probed, "workarounds (probed)", "1;36", results.size(), style);
+  write(out, ways_out, "workarounds, by rule", "1;36", results.size(), style);
   write(out, framework_notes, "framework", "1;36", results.size(), style);
   write(out, warnings, "warning", "1;33", results.size(), style);
   return out;

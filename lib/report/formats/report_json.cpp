@@ -168,17 +168,16 @@ const std::vector<ResultMember>& result_members() {
       {"usable", false,
        [] {
          return described(or_null(one_of<answer::Usable>()),
-                          "what a person wants to know; null where the machine or an error left it open");
+                          "the answer in one word; null if the machine or an error left it open");
        },
        [](const Answer& r, Json& j) { put(j["usable"], r.usable); }},
-      {"but", true, [] { return described(array_of(reference("obstacle")), "what stands in the way, for usable but"); },
+      {"but", true, [] { return described(array_of(reference("obstacle")), "the obstacles, for usable but"); },
        [](const Answer& r, Json& j) { j["but"] = r.but; }},
       {"from", true,
        [] {
          return described(
              object_schema({{"cudnn", type("string")}, {"asked", type("boolean")}, {"text", type("string")}}),
-             "the first cuDNN that takes the config on this target: asked (the next older one of this machine refuses it), "
-             "or by the version rules; not there where it is not known");
+             "the first cuDNN that supports the config on this target. Asked (the next older installed one refuses it) or by the version rules; absent if unknown");
        },
        [](const Answer& r, Json& j) {
          if (r.from)
@@ -187,7 +186,7 @@ const std::vector<ResultMember>& result_members() {
       {"by_rule", true,
        [] {
          return described(type("boolean"),
-                          "the version rules say this; cuDNN was not asked, since it is before 9.8 or not here");
+                          "the version rules say this; cuDNN was not asked, since it is before 9.8 or not installed");
        },
        [](const Answer& r, Json& j) {
          if (r.by_rule) j["by_rule"] = true;

@@ -131,17 +131,15 @@ Json framework_schema() {
       of_struct<rules::GateAnswer>(),
       {{"title", "\"PyTorch 2.15.0\""},
        {"takes",
-        "whether a call gets to cuDNN; by_name: only where the program names it; not_in_call: the call "
-        "cannot say what the config says; wrong: cuDNN computes something else than the call means; unknown: no rules of this "
-        "release are known"},
+        "whether a call reaches cuDNN. `by_name`: only if the program selects it. `not_in_call`: the call cannot express the config. `wrong`: cuDNN computes something other than the call means. `unknown`: no rules of this release are known"},
        {"instead", "what runs then, where that is known"},
-       {"refused_since", "no earlier release took it; empty where the oldest that was read refuses it too"},
-       {"taken_from", "the first later release that takes it; empty for none"},
-       {"by_name", "how a program names cuDNN"},
+       {"refused_since", "the first release that refuses it; empty if the oldest known one does too"},
+       {"taken_from", "the first later release that accepts it; empty for none"},
+       {"by_name", "how a program selects cuDNN"},
        {"cudnn", "that the release pins; empty where it pins none, or none was read"},
        {"notes", "what was assumed of the call, and what follows the gate"}});
   with(json["properties"]["refusals"]["items"],
-       {{"since", "the release that brought the rule; empty: older than all read"}});
+       {{"since", "the release that introduced the rule; empty: older than all known ones"}});
   return json;
 }
 

@@ -347,7 +347,7 @@ std::vector<Results> answers_by_config(const Results& results) {
 std::string account_text(const Answer& result) {
   if (result.by_rule) {
     if (result.verdict != Verdict::supported) return "by rule, " + short_reason(result);
-    return result.but.empty() ? "by rule: none speaks against it" : "by rule, " + obstacles_summary(result);
+    return result.but.empty() ? "by rule: nothing refuses it" : "by rule, " + obstacles_summary(result);
   }
   if (result.verdict != Verdict::supported) return short_reason(result);
   return result.usable == Usable::but ? obstacles_summary(result) : working_summary(result);

@@ -44,11 +44,11 @@ std::string suggest_text(const std::vector<Suggested>& all, size_t width) {
     if (result.usable != Usable::yes && result.ways_out.empty())
       out += result.ways_out_unasked > 0
                  ? fmt::format("  no change was found; {} more were not tried: --most-asked\n", result.ways_out_unasked)
-                 : "  no change of the config was found, one or two at a time\n";
+                 : "  no change of one or two fields makes it work\n";
     if (result.root_cause)
       for (const auto& advice : result.root_cause->advice)
         if (advice.starts_with("cuDNN ")) out += fmt::format("   - {}\n", advice.substr(0, advice.find('\n')));
-    if (!gpus.empty()) out += fmt::format("   - the same config is a yes on {}\n", fmt::join(gpus, ", "));
+    if (!gpus.empty()) out += fmt::format("   - works unchanged on {}\n", fmt::join(gpus, ", "));
     out += "\n";
   }
   out.pop_back();

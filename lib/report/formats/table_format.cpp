@@ -143,7 +143,7 @@ void add_cause(std::string& out, const Answer& result, const TextStyle& style) {
            wrapped(cause.status + (cause.status.empty() ? "" : ": ") + cause.reason, 6, style.width);
   out += requirement_text({&result}, style);
   out += "    in plain words\n" + wrapped(cause.explanation, 6, style.width);
-  if (!cause.advice.empty()) out += "    what helps (each was probed)\n";
+  if (!cause.advice.empty()) out += "    workarounds (each was probed)\n";
   for (const auto& advice : cause.advice) {
     const size_t command = advice.find('\n');
     out += bullet(wrapped(advice.substr(0, command), 8, style.width));
@@ -151,7 +151,7 @@ void add_cause(std::string& out, const Answer& result, const TextStyle& style) {
   }
   if (!cause.in_general.empty()) out += "    in general (untested)\n" + wrapped(cause.in_general, 6, style.width);
   if (result.crash && !result.crash->output.empty())
-    out += "    last words of the worker process\n" + wrapped(result.crash->output, 6, style.width);
+    out += "    last output of the worker process\n" + wrapped(result.crash->output, 6, style.width);
   out += "\n";
 }
 
@@ -166,7 +166,7 @@ void add_details(std::string& out, const Answer& result, const TextStyle& style)
   if (result.findings.plans_run || !kernels.empty()) out += "\n";
   add_cause(out, result, style);
   if (!result.findings.plans_built && !result.by_rule && result.verdict == Verdict::supported)
-    out += "  Plans were not built: this is cuDNN's support check. --plans first compiles what would be taken.\n";
+    out += "  Plans were not built: this is cuDNN's support check. --plans first compiles the first choice.\n";
   out += wrapped("reproduce: " + result.reproduce, 2, 100'000) + "\n";
 }
 

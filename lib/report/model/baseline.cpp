@@ -248,7 +248,7 @@ BaselineLock read_lock(const fs::path& file) {
     LockedCell cell = read_line(name, number, lines[i]);
     const auto [same, is_new] = known.try_emplace({cell.config, cell.target, cell.cudnn}, number);
     if (!is_new)
-      throw Error(ErrorKind::usage, fmt::format("{}:{}: \"{}\" stands in line {}, too; allowed: each cell once", name,
+      throw Error(ErrorKind::usage, fmt::format("{}:{}: \"{}\" is in line {} too; allowed: each cell once", name,
                                                 number, cut(lines[i]), same->second));
     lock.cells.push_back(std::move(cell));
   }

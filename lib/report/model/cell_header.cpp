@@ -136,8 +136,7 @@ CellHeader read_header(const JsonView& line) {
 
 std::string difference(const CellHeader& begun, const CellHeader& now) {
   if (!begun.made_of || !now.made_of)
-    return "it does not say what its configs, targets and options were (an older attnprobe wrote it, or a merge of parts "
-           "that differ), so nothing tells whether it is this matrix";
+    return "it does not record its configs, targets and options (written by an older attnprobe or a merge of different parts)";
   const MadeOf &then = *begun.made_of, &today = *now.made_of;
   std::string found = axis_difference("config", {begun.axes.configs, then.configs}, {now.axes.configs, today.configs});
   if (found.empty())

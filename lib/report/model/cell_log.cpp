@@ -95,19 +95,19 @@ void CellLog::check_replaceable(const CellHeader& now) const {
   const std::string other = difference(header_, now);
   const size_t all = now.axes.configs.size() * now.axes.targets.size() * now.axes.cudnns.size();
   if (other.empty())
-    refuse(file_, fmt::format("{} of this matrix's {} cells are there already; --resume goes on with them, "
-                              "--overwrite begins anew",
-                              size(), all));
-  refuse(file_, fmt::format("{} cells of another matrix are there ({}); name another --out, or --overwrite to replace "
-                            "them",
-                            size(), other));
+    refuse(file_,
+           fmt::format("it already has {} of this matrix's {} cells; --resume continues, --overwrite starts again",
+                       size(), all));
+  refuse(file_,
+         fmt::format("it has {} cells of another matrix ({}); name another --out, or --overwrite to replace them",
+                     size(), other));
 }
 
 void CellLog::go_on(const CellHeader& now, std::streamoff whole) {
   const std::string other = difference(header_, now);
   if (!other.empty())
-    refuse(file_, fmt::format("--resume: {}{}; name another --out, or --overwrite to begin anew",
-                              header_.made_of ? "it was begun as another matrix: " : "", other));
+    refuse(file_, fmt::format("--resume: {}{}; name another --out, or --overwrite to start again",
+                              header_.made_of ? "it is another matrix: " : "", other));
   header_ = now;
   // A line that is not JSON is not an answer.
   std::vector<CellPlace> damaged;

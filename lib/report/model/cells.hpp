@@ -1,4 +1,4 @@
-// The cells of a matrix as the reports for people need them: what is equal is kept once, so that 50,000 fit.
+// The cells of a matrix for text and page reports. Equal data is stored once, so that 50,000 cells fit in memory.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 #include "report/model/measurements.hpp"
 
 namespace attnprobe::report {
-/// What became of a plan. One that nobody could build here is as good as one that nobody asked for.
+/// The state of a plan. One that could not be built here counts as not requested.
 enum class PlanState { unasked, built, failed };
 }  // namespace attnprobe::report
 
@@ -33,13 +33,13 @@ ATTNPROBE_JSON_ENUM(PlanState)
 struct CellEngine {
   int64_t engine = -1;
   std::string knobs;  ///< "KERNEL_CFG=7"
-  std::string modes;  ///< the modes that propose it, with its place in each: "A0 B1"
+  std::string modes;  ///< the modes that propose it, with its rank in each: "A0 B1"
   bool viable = false;
-  std::string status, reason;  ///< why not; of the plan where that failed
+  std::string status, reason;  ///< why not; the plan's if that failed
   std::optional<int64_t> workspace_bytes;
   PlanState plan = PlanState::unasked;
   std::string run;                         ///< "ok", "wrong_result", …; "" where not asked for
-  bool works = false;                      ///< as far as it was taken; a plan that nobody built is not against it
+  bool works = false;                      ///< as far as it was taken; an unbuilt plan does not count against it
   bool is_wrong = false;                   ///< what ran computed something wrong, or a sanitizer found errors
   bool is_lost = false;                    ///< its plan took its process or its CUDA context down
   std::vector<probe::PlanKernel> kernels;  ///< of its plan, where one was built
@@ -61,35 +61,35 @@ struct CellMode {
 };
 ATTNPROBE_JSON(CellMode, mode, candidates, viable, status)
 
-/// What stands in the way of a supported answer, or is to be known of any: "framework", "known_bug", "requirement", …
+/// An obstacle of a supported answer, or a note on any answer: "framework", "known_bug", "requirement", …
 struct CellObstacle {
   std::string kind, text, source;
 };
 ATTNPROBE_JSON(CellObstacle, kind, text, source)
 
-/// What a framework does with it before cuDNN sees it.
+/// A framework's decision before cuDNN sees it.
 struct CellFramework {
   std::string title, takes, text, instead;
-  std::vector<std::string> changes;  ///< what gets around its refusals
+  std::vector<std::string> changes;  ///< workarounds for its refusals
   std::vector<std::string> notes;
 };
 ATTNPROBE_JSON(CellFramework, title, takes, text, instead, changes, notes)
 
-/// What was answered, without who was asked: many cells share one.
+/// An answer without its question, since many cells share one.
 struct CellAnswer {
   answer::Verdict verdict = answer::Verdict::error;
   std::string expect;
   answer::Severity severity = answer::Severity::environment;
-  std::string word;               ///< "yes", "but", "no"; "environment" or "error" where the question is open
+  std::string word;               ///< "yes", "but", "no"; "environment" or "error" if the question is open
   std::vector<CellObstacle> but;  ///< for "but"
   bool met = false, environment_broken = false;
   int64_t viable = 0, candidates = 0;                 ///< engine configs
-  std::string category, status, reason, explanation;  ///< of the root cause; "" where it is supported
-  std::vector<std::string> advice;    ///< what was probed has the command that asks it on lines of its own
-  std::string pattern, hash, choice;  ///< of the graph that was built
+  std::string category, status, reason, explanation;  ///< of the root cause; "" if supported
+  std::vector<std::string> advice;                    ///< probed advice has its command on separate lines
+  std::string pattern, hash, choice;                  ///< of the graph that was built
   std::vector<CellMode> modes;
   std::vector<CellEngine> engines;
-  std::vector<CellObstacle> notes;  ///< known bugs, unmet requirements, engines of cudnn-frontend's own
+  std::vector<CellObstacle> notes;  ///< known bugs, unmet requirements, cudnn-frontend's own engines
   std::vector<CellFramework> frameworks;
   std::string frontend;  ///< cudnn-frontend's refusal, or ""
   std::string from;      ///< "from cuDNN 9.0.0 by rule", or ""
@@ -97,30 +97,30 @@ struct CellAnswer {
 ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, viable, candidates, category, status,
                reason, explanation, advice, pattern, hash, choice, modes, engines, notes, frameworks, frontend, from)
 
-/// The word; where a no is no refusal of cuDNN's, what became of it instead: "crashed", "invalid_graph".
+/// The word; for a no that cuDNN did not give, the outcome instead: "crashed", "invalid_graph".
 std::string outcome_word(const CellAnswer& answer);
 
-/// Whether the config says what is expected, and this is not it.
+/// Whether the config has an expectation and this is not it.
 bool is_missed(const CellAnswer& answer);
 
-/// What stands in the way, in a line; "" for nothing.
+/// The obstacles in one line; "" for none.
 std::string obstacles_text(const CellAnswer& answer);
 
 /// A note with its source: "9.19 computes a wrong gradient. Take 9.21 (release notes)".
 std::string note_text(const CellObstacle& note);
 
-/// What helps, in short: the first two changes, without the commands that ask again; "" where none is known.
+/// The first two fixes, without their commands; "" if none is known.
 std::string helps_text(const CellAnswer& answer);
 
-/// What the frameworks do, each in a line: "PyTorch 2.15.0 refuses …; flash, … runs instead".
+/// The frameworks' decisions, one per line: "PyTorch 2.15.0 refuses …; flash, … runs instead".
 std::vector<std::string> framework_lines(const CellAnswer& answer);
 
-/// An answer's fastest right engine config; nullptr where nothing was timed.
+/// An answer's fastest right engine config; nullptr without times.
 const CellEngine* fastest(const CellAnswer& answer);
 
 struct CellConfig {
   std::string name, summary, pattern, pass, dtype, source;
-  std::string command;  ///< that asks about it, on no target yet
+  std::string command;  ///< that asks about it, without a target
   Json fields;          ///< the config's own
 };
 
@@ -146,7 +146,7 @@ struct CellTable {
 class CellCollector {
  public:
   explicit CellCollector(MatrixAxes axes);
-  /// `result`: an entry of a report's "results". Throws Error at the place of a member of another type than attnprobe
+  /// `result`: an entry of a report's "results". Throws Error at the place of a member with another type than attnprobe
   /// writes.
   void add(const campaign::CellPlace& place, const JsonView& result);
   CellTable take();
@@ -161,10 +161,10 @@ class CellCollector {
 
 CellTable collect(const CellLog& log, const std::string& only_cudnn = "");
 
-/// "Hopper": of a GPU of the catalogue, or of one with that compute capability; "" if there is none.
+/// "Hopper": for a GPU of the catalogue, or one with that compute capability; "" if unknown.
 std::string architecture_of(const std::string& id, int sm);
 
-/// Where each of a report's results stands on the axes that they make themselves, in their order.
+/// The places of a report's results on axes made from them, in their order.
 struct ReportPlaces {
   MatrixAxes axes;
   std::vector<campaign::CellPlace> places;
@@ -174,36 +174,36 @@ ReportPlaces places_of_report(const JsonView& report);
 /// Throws what CellCollector::add would.
 void check_result(const JsonView& result);
 
-/// Of a whole report (schema attnprobe/report/1).
+/// From a whole report (schema attnprobe/report/1).
 CellTable cells_of_report(const JsonView& report);
 
 /// A JSON document from a file. Throws Error(usage) if it is not a report.
 Json load_report(const std::filesystem::path& file);
 
-/// Whether "9.14.0" is meant by a word such as "9.14.0", "9.14" or "9"; "" means any.
+/// Whether a word such as "9.14.0", "9.14" or "9" covers "9.14.0"; "" covers any.
 bool has_version(const std::string& version, const std::string& word);
 
-/// Whether the folder or file holds a matrix's cells; then the file.
+/// The file of cells, if the folder or file has a matrix's cells.
 std::optional<std::filesystem::path> cell_log_of(const std::filesystem::path& path);
 
-/// Of a folder that `attnprobe matrix` wrote, its cells.jsonl, or a report (schema attnprobe/report/1) with any
-/// results. Throws Error(usage) naming the file and what is wrong.
-/// `only_cudnn`: of a matrix only the cells of that version (has_version).
+/// From a folder that `attnprobe matrix` wrote, its cells.jsonl, or a report (schema attnprobe/report/1) with any
+/// results. Throws Error(usage) naming the file and the problem. `only_cudnn`: only the cells of that version
+/// (has_version).
 CellTable load_cells(const std::filesystem::path& path, const std::string& only_cudnn = "");
 
-/// The command that asks one cell again; "" where the report has none.
+/// The command that asks one cell again; "" if the report has none.
 std::string reproduce_command(const CellTable& table, const Cell& cell);
 
 struct Merged {
   size_t conflicts = 0;                ///< cells that are in several and differ
-  std::vector<std::string> differing;  ///< what is not the same in all, by one name: `the config "bert"`
+  std::vector<std::string> differing;  ///< what differs among them, by name: `the config "bert"`
   CellTable table;                     ///< of the merged file
 };
 
-/// The cells of several folders, cell files or reports in one new cell file: their axes joined in order of appearance;
-/// of a cell that is in several the last. An empty title is that of the first that has one. The file, which may be one
-/// of them, is in place when it is whole. Throws Error(usage) where it has cells of something else, unless they are to
-/// be overwritten, and for a cell that cannot be read, with the name of its file: what was there stays.
+/// Merges the cells of several folders, cell files or reports into one new cell file. Joins their axes in order of
+/// appearance; if a cell is in several, the last one counts. An empty title means the first existing one. The file,
+/// which may be one of the inputs, is replaced when it is complete. Throws Error(usage) if the file has other cells,
+/// unless they may be overwritten, and for an unreadable cell, with the name of its file. The old file then stays.
 Merged merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
                    const std::string& title, bool overwrite = false);
 

@@ -67,9 +67,10 @@ void check_replaceable(const fs::path& file, const std::vector<std::unique_ptr<P
   if (!fs::exists(file, absent) || fs::file_size(file, absent) == 0) return;
   for (const auto& part : parts)
     if (part->log && fs::equivalent(part->log->file(), file, absent)) return;
-  throw Error(ErrorKind::usage, fmt::format("{}: the cells that are there are none of those to be merged; name another "
-                                            "--out, or --overwrite to replace them",
-                                            file.string()));
+  throw Error(
+      ErrorKind::usage,
+      fmt::format("{}: the folder already holds a different matrix; name another --out, or --overwrite to replace it",
+                  file.string()));
 }
 
 }  // namespace

@@ -103,14 +103,14 @@ function noteItems(list) {
 }
 
 function obstacleSection({but = []}) {
-  return but.length ? section('What stands in the way', element('ul', {}, noteItems(but))) : null;
+  return but.length ? section('Obstacles', element('ul', {}, noteItems(but))) : null;
 }
 
 /** What frameworks do before cuDNN sees it, with what gets around it, by their rules. */
 function frameworkSection({frameworks = []}) {
   if (!frameworks.length) return null;
   const items = frameworks.map(({text, instead, changes, notes}) => {
-    const more = [...changes.map((index) => `What helps: ${textAt(index)}`), ...notes.map(textAt)];
+    const more = [...changes.map((index) => `Workaround: ${textAt(index)}`), ...notes.map(textAt)];
     const then = textAt(instead);
     return element(
         'li', {}, textAt(text), then ? `; ${then}` : null,
@@ -130,7 +130,7 @@ function helpSection(view) {
   const items = [...advice, ...helpInMatrix(view).map((words) => element('li', {}, words))];
   const isLookedFor = (answer.advice ?? []).some((index) => textAt(index).includes('\n'));
   const look = isLookedFor ? null : lookSection(view, items.length > 0);
-  return section('What helps', items.length ? element('ul', {}, items) : null, look);
+  return section('Workarounds', items.length ? element('ul', {}, items) : null, look);
 }
 
 /** Without --quick, attnprobe looks for changes after which it works. */
@@ -138,9 +138,9 @@ function lookSection({config, target, version}, isMore) {
   const quick = reproduceCommand(config, target, data.cudnns[version]);
   const command = quick.replace(/ --quick\b/, '');
   if (!command) return null;
-  const what = isMore ? 'Changes of the config after which it works are looked for by' :
-                        'Nothing is known here; what helps is looked for by';
-  if (command === quick) return element('p', {class: 'muted'}, `${what} the command below.`);
+  const what = isMore ? 'To look for more:' :
+                        'None is known; to look for one:';
+  if (command === quick) return element('p', {class: 'muted'}, `${what} use the command below.`);
   return [element('p', {class: 'muted'}, what), commandBox(command)];
 }
 

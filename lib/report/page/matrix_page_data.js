@@ -5,17 +5,17 @@ const data = JSON.parse(document.getElementById('data').textContent);
 // `short` fits into a cell.
 const VERDICTS = {
   yes: {words: 'Yes', short: 'yes', means: 'a program gets it'},
-  but: {words: 'But', short: 'but', means: 'cuDNN takes it, and something stands in the way'},
+  but: {words: 'But', short: 'but', means: 'cuDNN supports it, with an obstacle'},
   no: {words: 'No', short: 'no', means: 'cuDNN refuses it'},
   invalid_graph: {words: 'Invalid graph', short: 'invalid', means: 'cuDNN calls the graph malformed'},
-  error: {words: 'Error', short: 'error', means: 'cuDNN failed otherwise'},
-  crashed: {words: 'Crashed', short: 'crash', means: 'cuDNN took its process down'},
-  timeout: {words: 'Timed out', short: 'hang', means: 'cuDNN did not come back'},
-  wrong_result: {words: 'Wrong result', short: 'wrong', means: 'what was computed is wrong'},
+  error: {words: 'Error', short: 'error', means: 'another error of cuDNN'},
+  crashed: {words: 'Crashed', short: 'crash', means: 'cuDNN crashed its process'},
+  timeout: {words: 'Timed out', short: 'hang', means: 'cuDNN did not return'},
+  wrong_result: {words: 'Wrong result', short: 'wrong', means: 'the result is wrong'},
   environment: {words: 'Environment', short: 'env', means: 'the machine lacks something: no answer'},
 };
 
-// What stands in the way, and what is to be known, in words for many.
+// Obstacles and notes, in words for many.
 const KINDS = {
   framework: 'framework gate',
   frontend: 'cudnn-frontend refuses it',
@@ -24,7 +24,7 @@ const KINDS = {
   outside_heuristics: 'no heuristic proposes it',
   first_choice_fails: 'the first choice fails',
   by_rule: 'by rule, not asked',
-  frontend_engine: 'engine of cudnn-frontend\'s own, by rule',
+  frontend_engine: 'cudnn-frontend\'s own engine, by rule',
 };
 
 const NEVER = -1;
@@ -46,7 +46,7 @@ function answerOf(cell) { return data.answers[data.cells[cell]] ?? null; }
 
 function answerAt(version, config, target) { return answerOf(cellIndex(version, config, target)); }
 
-/** cuDNN takes it, whatever stands in the way. */
+/** cuDNN supports it, with or without an obstacle. */
 function isTaken(answer) { return answer?.v === 'yes' || answer?.v === 'but'; }
 
 function isMet(answer) { return answer.met !== false; }
@@ -57,7 +57,7 @@ function shortOf(verdict) { return VERDICTS[verdict]?.short ?? verdict; }
 
 function kindWords(kind) { return KINDS[kind] ?? kind.replaceAll('_', ' '); }
 
-/** Why it is no or but: the categories of its root cause and of what stands in the way. */
+/** Why it is no or but: the categories of its root cause and of its obstacles. */
 function reasonsOf(answer) {
   return [...new Set([answer.category, ...(answer.but ?? []).map(([kind]) => kind)].filter(Boolean))];
 }

@@ -114,7 +114,7 @@ function reasonGroups() {
   const kinds = distinct(data.answers.flatMap(({but}) => (but ?? []).map(([kind]) => kind)));
   const categories =
       distinct(data.answers.map(({category}) => category)).filter((one) => !kinds.includes(one));
-  return [{title: 'stands in the way', values: kinds}, {title: 'refused', values: categories}].filter(
+  return [{title: 'obstacle', values: kinds}, {title: 'refused', values: categories}].filter(
       ({values}) => values.length);
 }
 

@@ -1,4 +1,4 @@
-// What stands in the way of cells, and what is to be known of them: framework gates, known bugs, version
+// Obstacles and notes of cells: framework gates, known bugs, version
 // rules, with how many of the shown cells each concerns.
 
 /** Of each answer, what filters look for: reasons and notes. */

@@ -147,14 +147,13 @@ std::vector<std::string> advice_on(const Series& series, const TimeFindings& fin
   std::vector<std::string> advice;
   const StoppingLimits& limits = options.profile.limits;
   if (findings.enqueue_ms && *findings.enqueue_ms > enqueue_fraction * findings.median_ms.value())
-    advice.push_back(
-        fmt::format("enqueue-bound: the host takes {:.4f} ms to enqueue what the GPU does in {:.4f} ms; back to back, "
-                    "the GPU would wait for it (a CUDA graph would help)",
-                    *findings.enqueue_ms, *findings.median_ms));
+    advice.push_back(fmt::format(
+        "enqueue-bound: the host enqueues in {:.4f} ms what the GPU does in {:.4f} ms. Back to back, the GPU would wait (a CUDA graph avoids that)",
+        *findings.enqueue_ms, *findings.median_ms));
   if (findings.status == probe::TimeStatus::unstable)
     advice.push_back("unstable: " + noise_text(series, limits) +
                      (options.profile.name == "fast" ? "; the profile \"standard\" takes more samples"
-                                                     : "; lock the clocks, leave the GPU to this alone"));
+                                                     : "; lock the clocks, run nothing else on the GPU"));
   if (series.stop == Stop::stable)
     advice.push_back("noisy: " + noise_text(series, limits) +
                      ", which more samples would not change; smaller differences mean nothing");

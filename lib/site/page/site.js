@@ -116,13 +116,13 @@ function answerParts(answer) {
                        answer.working > 1 ? `, of ${answer.working} engine configs that work` : '',
                        answer.first.median_ms === undefined ? '' : `; ${answer.first.median_ms} ms`));
   if (answer.but)
-    parts.push(...part('What stands in the way', list(answer.but.map(({text, source}) => (source ? `${text} (${source})` : text)))));
+    parts.push(...part('Obstacles', list(answer.but.map(({text, source}) => (source ? `${text} (${source})` : text)))));
   if (answer.reason)
     parts.push(...part('In cuDNN’s words', element('blockquote', {}, answer.status ? `${answer.status}: ${answer.reason}` : answer.reason)));
   if (answer.explanation) parts.push(element('p', {}, answer.explanation));
   if (answer.frontend) parts.push(...part('cudnn-frontend refuses it', element('p', {}, answer.frontend)));
   if (answer.frameworks) parts.push(...part('Frameworks', list(answer.frameworks)));
-  if (answer.advice) parts.push(...part('What helps', list(answer.advice)));
+  if (answer.advice) parts.push(...part('Workarounds', list(answer.advice)));
   if (answer.notes) parts.push(...part('To know', list(answer.notes)));
   if (answer.from) parts.push(element('p', {class: 'muted'}, answer.from));
   return parts;

@@ -57,12 +57,11 @@ TEST_CASE("Each feature has a change that does without it", "[suggest]") {
       {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
        "one scale a tensor instead of MXFP8"},
       {R"("head_dim": 64, "layout": "thd", "mask": "padding")", "padded instead of ragged tensors"},
-      {R"("head_dim": 64, "pattern": "mha", "mask": "causal")",
-       "with a padding mask, whose lengths may be the full ones"},
+      {R"("head_dim": 64, "pattern": "mha", "mask": "causal")", "with a padding mask (full lengths are allowed)"},
       {R"("head_dim": 64, "mask": "causal_bottom_right")",
        "the mask aligned top-left, which is the same for equal lengths"},
       {R"("head_dim": 64, "mask": {"window_left": 9, "window_right": 0})",
-       "without the left window, which leaves no key out"},
+       "without the left window, which excludes no key"},
       {R"("head_dim": 64, "mask": "padding", "paged": {"block_size": 48})", "pages of 64 tokens"},
       {R"("head_dim": 64, "heads_kv": 1)", "K and V repeated to 2 heads"},
   };
@@ -82,7 +81,7 @@ TEST_CASE("Padded head dimensions keep the scale of the true ones", "[suggest]")
 
 TEST_CASE("Sequences padded by a change keep their lengths behind the mask", "[suggest]") {
   const auto padded =
-      changed(spec_of(R"("head_dim": 64, "batch": 2)"), "sequences padded to 64 and 64 behind a padding mask");
+      changed(spec_of(R"("head_dim": 64, "batch": 2)"), "sequences padded to 64 and 64, with a padding mask");
   CHECK(padded.seqlen_q == 64);
   CHECK(padded.mask.padding);
   CHECK(padded.mask.seqlens_kv == std::vector<int64_t>{10, 10});
@@ -125,7 +124,7 @@ TEST_CASE("Ways out are asked, compiled, and the cheapest come first", "[suggest
   const Run kept =
       run_attnprobe("suggest --heads 4 --seqlen 256 --head-dim 100 --target h100 --keep head_dim,cudnn,target");
   CHECK(kept.exit_code == 1);
-  CHECK_THAT(kept.out, ContainsSubstring("no change of the config was found, one or two at a time"));
+  CHECK_THAT(kept.out, ContainsSubstring("no change of one or two fields makes it work"));
   const Run unknown = run_attnprobe("suggest --heads 4 --seqlen 256 --head-dim 100 --keep head");
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, ContainsSubstring("--keep: \"head\" is not something that is changed"));
