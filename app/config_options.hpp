@@ -23,7 +23,7 @@ inline const std::string field_group = "Fields of the config";
 /// "--sliding-window", "--window".
 std::vector<std::string> option_names(const attention::Field& field);
 
-/// An option a field; `options` must outlive the parsing. The files are the command's own option.
+/// Adds one option per field; `options` must outlive the parsing. The command itself has the option for files.
 void add_field_options(CLI::App& command, ConfigOptions& options);
 
 /// --config FILE, several times.

@@ -36,12 +36,12 @@ Member<Bias> bias_shape() {
 const ObjectForm<Bias>& bias_form() {
   static const ObjectForm<Bias> form{
       {bias_shape(),
-       word_member("dtype", "its type; the config's `dtype` where it is absent", &Bias::dtype, bias_types),
-       {"strides", "0 on an axis that PyTorch expanded; packed where they are absent", strides_schema(),
+       word_member("dtype", "its type; default: the config's `dtype`", &Bias::dtype, bias_types),
+       {"strides", "0 on an axis that PyTorch expanded; default: packed", strides_schema(),
         [](Bias& bias, const JsonView& v) { bias.strides = strides(v, "batch, heads, seqlen_q, seqlen_kv"); },
         [](const Bias& bias) { return bias.strides ? Json(*bias.strides) : Json(); }},
        flag_member("grad", "bprop: dBias is an output", &Bias::grad),
-       word_member("grad_dtype", "the type of dBias; the bias's where it is absent", &Bias::grad_dtype, bias_types)},
+       word_member("grad_dtype", "the type of dBias; default: the bias's", &Bias::grad_dtype, bias_types)},
       "shape"};
   return form;
 }
@@ -70,8 +70,7 @@ const ObjectForm<Dropout>& dropout_form() {
         [](const Dropout& dropout) { return Json(dropout.probability); },
         true},
        word_member("form", "cuDNN draws the mask from seed and offset, or the caller gives it", &Dropout::form),
-       word_member("seed", "how seed and offset come in; `constant` for `mha`, else `i64`, where it is absent",
-                   &Dropout::seed),
+       word_member("seed", "how seed and offset are passed; default: `i64`, for `mha` `constant`", &Dropout::seed),
        flag_member("dump", "the drawn mask is an output", &Dropout::dump)},
       "probability"};
   return form;
@@ -79,7 +78,7 @@ const ObjectForm<Dropout>& dropout_form() {
 
 const ObjectForm<Paged>& paged_form() {
   static const ObjectForm<Paged> form{
-      {{"block_size", "tokens a block", extent_schema,
+      {{"block_size", "tokens per block", extent_schema,
         [](Paged& paged, const JsonView& v) { paged.block_size = v.integer(1, max_extent); },
         [](const Paged& paged) { return Json(paged.block_size); }},
        flag_member("k", "K is paged", &Paged::k),
@@ -203,7 +202,7 @@ Field fp8() {
   field.given = [](const Spec& s) { return is_fp8(s) && s.fp8; };
   field.words = [](const Spec& s) { return is_fp8(s) && fp8_scaling(s) == Fp8Scaling::mxfp8 ? "mxfp8" : ""; };
   field.values =
-      "`delayed`, `current` (one scale a tensor, from earlier steps or from this one), `mxfp8` (one for every 32 "
+      "`delayed`, `current` (one scale per tensor, from earlier steps or from this one), `mxfp8` (one for every 32 "
       "elements)";
   field.otherwise = "`delayed` where O is fp8, else `current`";
   field.example = "\"mxfp8\"";

@@ -73,10 +73,10 @@ Member<Mask> after_stats_member() {
 
 const ObjectForm<Mask>& mask_form() {
   static const ObjectForm<Mask> form{
-      {{"causal", "another way to say `window_right` 0", boolean_schema, [](Mask&, const JsonView& v) { v.boolean(); },
+      {{"causal", "the same as `window_right` 0", boolean_schema, [](Mask&, const JsonView& v) { v.boolean(); },
         [](const Mask&) { return Json(); }},
-       {"sliding_window", "another way to say `window_left`: the keys in the window, the query's own included",
-        extent_schema, [](Mask& m, const JsonView& v) { m.window_left = v.integer(1, max_extent) - 1; },
+       {"sliding_window", "`window_left` + 1: the keys in the window, the query's own included", extent_schema,
+        [](Mask& m, const JsonView& v) { m.window_left = v.integer(1, max_extent) - 1; },
         [](const Mask&) { return Json(); }},
        window_member("window_left",
                      "keys before the diagonal that are visible; none: all (cudnn-frontend's left bound is one more)",

@@ -53,7 +53,7 @@ const ObjectForm<Rope>& rope_form() {
   static const ObjectForm<Rope> form{
       {flag_member("q", "Q is rotated", &Rope::q),
        flag_member("k", "K is rotated", &Rope::k),
-       {"dim", "the last of the head dimension, which are rotated; all where it is absent", extent_schema,
+       {"dim", "elements at the end of a head that are rotated; default: all", extent_schema,
         [](Rope& rope, const JsonView& v) { rope.dim = v.integer(1, max_extent); },
         [](const Rope& rope) { return rope.dim ? Json(*rope.dim) : Json(); }}},
       "q"};

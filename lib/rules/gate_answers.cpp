@@ -269,7 +269,7 @@ void note_frontend(GateAnswer& answer, const ChosenGate& chosen, const std::stri
   const std::string& brought = answer.frontend = chosen.release->frontend;
   const std::string known = known_frontend(brought);
   std::string note =
-      fmt::format("{} brings cudnn-frontend {} ({})", answer.title, brought, chosen.release->frontend_source);
+      fmt::format("{} contains cudnn-frontend {} ({})", answer.title, brought, chosen.release->frontend_source);
   const bool is_known = is_of_version(brought, known);
   if (answered != known)
     note +=

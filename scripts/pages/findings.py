@@ -4,7 +4,7 @@
   scripts/docs findings --program build/attnprobe                          begun again: attnprobe's cache has what was asked
   scripts/docs findings --cudnn 9.19 --only Mha-fprop --out /tmp/f -o -     some statements, one version, to standard output
 
-All questions are one matrix a GPU, in --out. Each command in the page's three tables is run by itself, too, and must show what it says.
+All questions are one matrix per GPU, in --out. Each command in the page's three tables is run by itself, too, and must show what it says.
 """
 import argparse
 import datetime

@@ -940,7 +940,7 @@ TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[build
     CudnnVersion last_composite, first_unified;  // 0: there is none
     const char* reason;                          // why it was composite at last_composite
   };
-  constexpr const char* mask_given = "the unified form of cudnn-frontend 1.32 has no dropout mask of the caller's";
+  constexpr const char* mask_given = "the unified form of cudnn-frontend 1.32 has no caller's dropout mask";
   const Choice choices[] = {
       {"", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
       {R"("pass": "fprop_train")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},

@@ -83,7 +83,7 @@ const std::vector<ExpectedWay> expected_ways{
     {"dropout", "philox, 32-bit seed", "b200", "dropout's seed and offset as 64-bit tensors"},
     {"fp8", "inference", "a100", "bf16 instead of fp8"},
     {"fp8", "into bf16, current scaling", "h200", "O in fp8_e4m3, the type of Q, K and V"},
-    {"fp8", "MXFP8", "b200", "one scale a tensor instead of MXFP8"},
+    {"fp8", "MXFP8", "b200", "one scale per tensor instead of MXFP8"},
     {"backward", "ragged bias gradient", "a100", "padded instead of ragged tensors"},
     {"backward", "ragged bias gradient", "b200", "without the bias gradient"},
     {"backward", "f32", "h200", "bf16 instead of f32"},

@@ -330,14 +330,15 @@ TEST_CASE("a framework's release is judged with the cudnn-frontend that it bring
     return answer.notes.empty() ? answer.frontend : answer.frontend + ": " + answer.notes.front();
   };
   CHECK(noted("torch==2.15", "1.30") ==
-        "1.30: PyTorch 2.15.0 brings cudnn-frontend 1.30 (strings of its libtorch_cuda.so)");
+        "1.30: PyTorch 2.15.0 contains cudnn-frontend 1.30 (strings of its libtorch_cuda.so)");
   CHECK(
       noted("torch==2.11", "1.23") ==
-      "1.18: PyTorch 2.11.0 brings cudnn-frontend 1.18 (strings of its libtorch_cuda.so; pull request 173708); 1.23, the "
+      "1.18: PyTorch 2.11.0 contains cudnn-frontend 1.18 (strings of its libtorch_cuda.so; pull request 173708); 1.23, the "
       "nearest that attnprobe knows, answers for it");
-  CHECK(noted("torch==2.14", "1.32") ==
-        "1.26: PyTorch 2.14.1 brings cudnn-frontend 1.26 (strings of its libtorch_cuda.so; pull request 189574); 1.32 "
-        "answers (--frontend 1.26 is that one)");
+  CHECK(
+      noted("torch==2.14", "1.32") ==
+      "1.26: PyTorch 2.14.1 contains cudnn-frontend 1.26 (strings of its libtorch_cuda.so; pull request 189574); 1.32 "
+      "answers (--frontend 1.26 is that one)");
   CHECK(noted("torch==2.16", "1.30").empty());
 
   CHECK(rules::release_words("torch", "2.11.0+cu130") == "2.11.0+cu130, compiled with cudnn-frontend 1.18");

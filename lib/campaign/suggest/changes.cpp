@@ -185,7 +185,7 @@ class Changes {
           s.o_dtype.reset();
           s.fp8.reset();
         });
-    add(mxfp8, "dtype", ChangeCost::precision, "one scale a tensor instead of MXFP8",
+    add(mxfp8, "dtype", ChangeCost::precision, "one scale per tensor instead of MXFP8",
         [](AttentionSpec& s) { s.fp8 = Fp8Scaling::current; });
     add(is_fp8(spec_), "dtype", ChangeCost::precision, "bf16 instead of fp8", to_bf16);
     add(spec_.dtype == DataType::f32, "dtype", ChangeCost::precision, "bf16 instead of f32", to_bf16);

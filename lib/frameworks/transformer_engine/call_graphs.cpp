@@ -164,7 +164,7 @@ class Builder {
     }
     if (cumulative)
       changed("cu_seqlens", "cumulative",
-              "TE gives cuDNN 9.24 and later cumulative lengths; the graph here has one length a sequence");
+              "TE gives cuDNN 9.24 and later cumulative lengths; the graph here has one length per sequence");
   }
 
   attention::AttentionSpec forward() {

@@ -102,6 +102,6 @@ std::string csv(const CellTable& table) {
 }  // namespace
 
 extern const Format csv_format;
-const Format csv_format{"csv", "a table, a cell a line", "report.csv", nullptr, csv};
+const Format csv_format{"csv", "a table, one line per cell", "report.csv", nullptr, csv};
 
 }  // namespace attnprobe::report

@@ -323,7 +323,7 @@ std::string limits_text(const Question& question, const Limits& limits, const Te
   out += "\n" + aligned(rows, 2) + "\n";
   for (const auto& [name, values] : whole) out += wrapped(fmt::format("all of {}: {}", name, values), 2, style.width);
   if (!whole.empty()) out += "\n";
-  if (!notes.texts().empty()) out += "why it is so\n";
+  if (!notes.texts().empty()) out += "reasons\n";
   for (size_t i = 0; i < notes.texts().size(); ++i) {
     std::string note = wrapped(notes.texts()[i], 6, style.width);
     const std::string number = fmt::format("[{}]", i + 1);

@@ -1,4 +1,4 @@
-// What is shown, as files: a row a cell that matches the filters, in the order of the grid.
+// What is shown, as files: one row per cell that matches the filters, in the order of the grid.
 
 const EXPORTED = [
   ['config', ({config}) => config.name],

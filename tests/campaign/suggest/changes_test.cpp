@@ -55,7 +55,7 @@ TEST_CASE("Each feature has a change that does without it", "[suggest]") {
       {R"("head_dim": 64, "dtype": "f32")", "bf16 instead of f32"},
       {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16")", "bf16 instead of fp8"},
       {R"("head_dim": 64, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")",
-       "one scale a tensor instead of MXFP8"},
+       "one scale per tensor instead of MXFP8"},
       {R"("head_dim": 64, "layout": "thd", "mask": "padding")", "padded instead of ragged tensors"},
       {R"("head_dim": 64, "pattern": "mha", "mask": "causal")", "with a padding mask (full lengths are allowed)"},
       {R"("head_dim": 64, "mask": "causal_bottom_right")",
