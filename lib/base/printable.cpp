@@ -18,6 +18,9 @@ const std::string& colour_mark() {
   return mark;
 }
 
+// How the code of a link begins; it ends with "\a", that of a colour with "m".
+constexpr std::string_view link_code = "8;;";
+
 bool is_within(int64_t code, int64_t first, int64_t last) {
   return first <= code && code <= last;
 }
@@ -42,7 +45,11 @@ std::string made_printable(std::string_view text, bool one_line) {
   bool at_begin = true;  // only blanks in this line so far
   for (size_t at = 0; at < text.size();) {
     if (const size_t length = colour_length(text, at); length > 0) {
-      out.append("\x1b[").append(text.substr(at + colour_mark().size(), length - colour_mark().size()));
+      const std::string_view code = text.substr(at + colour_mark().size(), length - colour_mark().size());
+      if (code.substr(0, link_code.size()) == link_code)
+        out.append("\x1b]").append(code.substr(0, code.size() - 1)).append("\x1b\\");
+      else
+        out.append("\x1b[").append(code);
       at += length;
       continue;
     }
@@ -105,10 +112,28 @@ std::string coloured(std::string_view text, std::string_view codes) {
   return fmt::format("{0}{1}m{2}{0}0m", colour_mark(), codes, text);
 }
 
+std::string linked(std::string_view text, std::string_view address) {
+  return fmt::format("{0}{1}{2}\a{3}{0}{1}\a", colour_mark(), link_code, address, text);
+}
+
 size_t colour_length(std::string_view text, size_t at) {
   const std::string& mark = colour_mark();
   if (text[at] != mark[0] || text.substr(at, mark.size()) != mark) return 0;
-  return text.find('m', at + mark.size()) + 1 - at;
+  const size_t code = at + mark.size();
+  return text.find(text.substr(code, link_code.size()) == link_code ? '\a' : 'm', code) + 1 - at;
+}
+
+std::string_view documentation_site() {
+#ifdef ATTNPROBE_DOCUMENTATION
+  return ATTNPROBE_DOCUMENTATION;
+#else
+  return "";
+#endif
+}
+
+std::string linked_id(const std::string& id, bool on_terminal, std::string_view site) {
+  if (!on_terminal || site.empty()) return id;
+  return linked(id, fmt::format("{}reference/ids.html#{}", site, id));
 }
 
 }  // namespace attnprobe

@@ -186,8 +186,9 @@ bool call_leads(const Explained& explained) {
           (refusals.front().kind == MessageKind::reading && explained.answer.asked.empty()));
 }
 
-std::string with_id(const Refusal& refusal) {
-  return explain_id(refusal.id).empty() ? refusal.headline : fmt::format("{}  [{}]", refusal.headline, refusal.id);
+std::string with_id(const Refusal& refusal, const TextStyle& style) {
+  if (explain_id(refusal.id).empty()) return refusal.headline;
+  return fmt::format("{}  [{}]", refusal.headline, linked_id(refusal.id, style.colour));
 }
 
 }  // namespace
@@ -206,7 +207,7 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
   }
   if (messages_lead(replay, text)) {
     const Refusal& first = text.refusals.front();
-    lines.headline(with_id(first));
+    lines.headline(with_id(first, style));
     add_read(lines, text, &first, style.details);
     add_refusal(lines, first, text, style.details);
     add_bugs(lines, text, first.id);

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 #include "answer/reasons.hpp"
+#include "attention/frontends.hpp"
 #include "base/error.hpp"
 #include "base/notebook.hpp"
 #include "explain/text_calls.hpp"
@@ -99,9 +101,13 @@ std::string explain_id(const std::string& id) {
                        rule.entry.source.text);
   if (const rules::KnownBugRule* rule = rules::find_known_bug(id))
     return paragraph(id, "a known bug of cuDNN. " + rule->entry.what, rule->entry.advice, rule->entry.source.text);
-  for (const rules::FrameworkRule& rule : rules::frontend_rules().refusals)
-    if ("cudnn-frontend:" + rule.id == id)
-      return paragraph(id, fmt::format("a check of cudnn-frontend: {}", rule.message), "", rule.source.text);
+  // The newest release first: older checks are in the rules of their own releases.
+  for (const std::string& release : attention::frontend_releases | std::views::reverse) {
+    if (!id.starts_with("cudnn-frontend:")) break;
+    for (const rules::FrameworkRule& rule : rules::frontend_rules(release).refusals)
+      if ("cudnn-frontend:" + rule.id == id)
+        return paragraph(id, fmt::format("a check of cudnn-frontend: {}", rule.message), "", rule.source.text);
+  }
   for (const rules::FrameworkGate& gate : rules::framework_gates())
     for (const rules::GateRule& rule : gate.rules)
       if (gate.framework + ":" + rule.id == id)

@@ -19,6 +19,7 @@ import shutil
 import string
 import sys
 
+import docs_site_ids
 import docs_site_reference
 import docs_site_sentences
 
@@ -70,7 +71,8 @@ class Page:
         for at, token in enumerate(self.tokens):
             if token.type == "heading_open":
                 heading = text_of(self.tokens[at + 1])
-                anchor = base = anchor_of(heading)
+                # Terminals link to an id as it is.
+                anchor = base = heading if self.source == docs_site_ids.PAGE and token.tag == "h3" else anchor_of(heading)
                 count = 0
                 while anchor in self.anchors:
                     count += 1
@@ -89,7 +91,7 @@ class Site:
     def __init__(self, program):
         self.errors, self.files = [], set()
         self.parts = json.loads(NAVIGATION.read_text())["parts"]
-        generated = {**docs_site_reference.pages(program), **docs_site_sentences.pages()}
+        generated = {**docs_site_reference.pages(program), **docs_site_sentences.pages(), **docs_site_ids.pages()}
         self.pages = {}
         for entry in self.entries():
             source = entry["page"]

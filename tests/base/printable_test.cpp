@@ -52,4 +52,13 @@ TEST_CASE("Colours are ours alone", "[printable]") {
                   "00000000;1m") == "\\xff00000000;1m");
 }
 
+TEST_CASE("An id is a link on a terminal, if the documentation is published", "[printable]") {
+  const std::string site = "https://example.org/", link = linked_id("torch:dropout", true, site);
+  CHECK(printable("[" + link + "]") ==
+        "[\x1b]8;;https://example.org/reference/ids.html#torch:dropout\x1b\\torch:dropout\x1b]8;;\x1b\\]");
+  CHECK(colour_length(link, 0) + std::string("torch:dropout").size() < link.size());
+  CHECK(linked_id("torch:dropout", false, site) == "torch:dropout");
+  CHECK(linked_id("torch:dropout", true, "") == "torch:dropout");
+}
+
 }  // namespace attnprobe::test::printable_test

@@ -13,6 +13,9 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(SCRIPTS / "pages"))
+import docs_site_ids  # noqa: E402
 
 NAVIGATION = """{"parts": [{"part": "All", "about": "", "pages": [
   {"page": "README.md"}, {"page": "docs/a.md"}, {"page": "docs/a.md"}, {"page": "docs/gone.md"}]}]}"""
@@ -55,6 +58,13 @@ def main():
         if lacks:
             print(f"FAILED: llms.txt lacks {lacks}")
             return 1
+        ids = (place / "site/reference/ids.html").read_text()
+        for _, entries in docs_site_ids.groups():
+            for name in [entry[0] for entry in entries[:1]]:
+                said = subprocess.run([program, "explain", name], capture_output=True, text=True)
+                if said.returncode or not said.stdout.startswith(name) or f'<h3 id="{name}">' not in ids:
+                    print(f"FAILED: the id {name}: explain ends with {said.returncode}; the page of ids has {ids.count(name)} of it")
+                    return 1
         if "--browser" in sys.argv:
             seen = subprocess.run([SCRIPTS / "check", "site", place / "site"])
             if seen.returncode == 77:

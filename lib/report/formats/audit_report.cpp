@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/number.hpp"
+#include "base/printable.hpp"
 #include "report/formats/markdown_text.hpp"
 
 namespace attnprobe::report {
@@ -92,11 +93,14 @@ std::string audit_text(const campaign::Audit& audit, const TextStyle& style) {
       if (rows.empty()) continue;
       text += fmt::format("\n{} {}\n", rows.front()->title, heading(kind));
       for (const AuditRow* row : rows) {
-        text +=
-            wrapped(fmt::format("{}{}", row->what, row->rule.empty() ? "" : " [" + row->rule + "]"), 2, style.width);
+        text += wrapped(
+            fmt::format(
+                "{}{}", row->what,
+                row->rule.empty() ? "" : " [" + linked_id(row->framework + ":" + row->rule, style.colour) + "]"),
+            2, style.width);
         text += wrapped(where(*row), 4, style.width);
         if (!row->taken_values.empty())
-          text += wrapped(fmt::format("cuDNN takes {}", fmt::join(row->taken_values, ", ")), 4, style.width);
+          text += wrapped(fmt::format("cuDNN supports {}", fmt::join(row->taken_values, ", ")), 4, style.width);
         for (const auto& proposal : row->proposals)
           text += wrapped("the rule could refuse " + text_of(proposal), 4, style.width);
         if (!proof(*row).empty()) text += wrapped(proof(*row), 4, style.width);
@@ -122,7 +126,7 @@ std::string audit_markdown(const campaign::Audit& audit, const std::string& comm
       for (const AuditRow* row : rows) {
         std::string what = markdown_text(row->what);
         if (!row->rule.empty()) what += " (" + markdown_code(row->rule) + ")";
-        if (!row->taken_values.empty()) what += fmt::format("; cuDNN takes {}", fmt::join(row->taken_values, ", "));
+        if (!row->taken_values.empty()) what += fmt::format("; cuDNN supports {}", fmt::join(row->taken_values, ", "));
         for (const auto& proposal : row->proposals) what += "; the rule could refuse " + text_of(proposal);
         text += fmt::format("| {} | {} | {} | {}{} |\n", what, where(*row), markdown_text(row->source),
                             proof(*row).empty() ? "" : proof(*row) + ": ", markdown_code(row->reproduce));

@@ -85,12 +85,12 @@ std::vector<Fix> fixes_of(const Answer& result) {
 }
 
 // `attnprobe explain ID` has more on each.
-std::string ids_of(const Answer& result) {
+std::string ids_of(const Answer& result, const TextStyle& style) {
   std::vector<std::string> ids;
   if (result.root_cause)
-    for (const auto& requirement : result.requirements) ids.push_back(requirement.id);
+    for (const auto& requirement : result.requirements) ids.push_back(linked_id(requirement.id, style.colour));
   else
-    for (const auto& bug : result.warnings) ids.push_back(bug.id);
+    for (const auto& bug : result.warnings) ids.push_back(linked_id(bug.id, style.colour));
   return ids.empty() ? "" : fmt::format("  [{}]", fmt::join(ids, "] ["));
 }
 
@@ -154,9 +154,10 @@ std::string text_of_one(const Answer& result, const TextStyle& style) {
   const std::string name = own_name(result), account = account_text(result);
   std::string out = framework_lines({&result});
   if (!name.empty()) out += bold(name, style) + "\n";
-  out += opening(result,
-                 fmt::format("{}{}{}", expectation_mark(result), account.empty() ? "" : ": " + account, ids_of(result)),
-                 style);
+  out += opening(
+      result,
+      fmt::format("{}{}{}", expectation_mark(result), account.empty() ? "" : ": " + account, ids_of(result, style)),
+      style);
   out += labelled("asked", fmt::format("{} on {}", description_of(result), target_text(result)), style);
   if (result.root_cause) {
     out += labelled("why", result.root_cause->explanation, style);
@@ -376,10 +377,10 @@ std::string screen_text(const Results& results, const TextStyle& style) {
   constexpr size_t most = 8;
   for (size_t i = 0; i < std::min(most, reasons.size()); ++i) {
     const Answer& first = *reasons[i].results.front();
-    out +=
-        "\n" + opening(first,
-                       fmt::format(" on {}: {}{}", places_of(reasons[i], names.size()), reasons[i].text, ids_of(first)),
-                       style);
+    out += "\n" + opening(first,
+                          fmt::format(" on {}: {}{}", places_of(reasons[i], names.size()), reasons[i].text,
+                                      ids_of(first, style)),
+                          style);
     add_fixes(out, first, reasons.size() <= 3 ? 2 : 1, style);
     add_frontend_engines(out, first, style);
   }
