@@ -160,8 +160,8 @@ function helpInMatrix({at, version, target, answer}) {
   const isSaid =
       (answer.advice ?? []).some((index) => textAt(index).includes('the same config is supported on'));
   const lines = [];
-  if (versions.length) lines.push(`The same config on this GPU is yes with cuDNN ${listed(versions)}.`);
-  if (gpus.length && !isSaid) lines.push(`The same config with this cuDNN is yes on ${listed(gpus)}.`);
+  if (versions.length) lines.push(`Works unchanged on this GPU with cuDNN ${listed(versions)}.`);
+  if (gpus.length && !isSaid) lines.push(`Works unchanged with this cuDNN on ${listed(gpus)}.`);
   return lines;
 }
 

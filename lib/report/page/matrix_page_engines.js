@@ -84,7 +84,7 @@ function reasonWords(row) {
 }
 
 /** A long name of cuDNN's that may go on in another line after an underscore. */
-function breakable(name) { return name.split(/(?<=_)/).flatMap((part) => [part, element('wbr')]); }
+function breakable(name) { return name.split(/(?<=[_,[])/).flatMap((part) => [part, element('wbr')]); }
 
 function timeBar(row, slowest) {
   const bar = element('span', {class: 'bar'});

@@ -46,7 +46,7 @@ function gridRow({name, detail, about}, width) {
   const row = element(
       'tr', {},
       element(
-          'th', {scope: 'row', class: 'config', title: about}, element('b', {}, name),
+          'th', {scope: 'row', class: 'config', title: about}, element('b', {}, breakable(name)),
           element('small', {}, detail)),
       element('td', {class: 'since'}));
   for (let column = 0; column < width; column++) row.append(document.createElement('td'));
