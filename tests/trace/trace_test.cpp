@@ -130,7 +130,8 @@ TEST_CASE("trace: the report for people", "[trace]") {
   CHECK_THAT(run.err, ContainsSubstring("\n2. sdpa_composite bprop b2 h8 s512 d128 bf16 bshd dropout\n"
                                         "   backward; built once, executed once; cuDNN 9.19.0 on NVIDIA H200\n"
                                         "   engine 6 KERNEL_CFG=26: executed once\n"));
-  CHECK_THAT(run.err, ContainsSubstring("known bug, by rule: cuDNN draws its dropout mask with a resolution of 1/16"));
+  CHECK_THAT(run.err,
+             ContainsSubstring("known bug, by rule: cuDNN rounds the dropout probability to a multiple of 1/16"));
   CHECK_THAT(run.err, ContainsSubstring("sdpa_composite fprop_train b2 h8 s512 d128 bf16 bshd dropout: "));  // --follow
 }
 
