@@ -279,7 +279,7 @@ class Page:
                    f"{cell(reason)} | `{command}` |")
 
     def highlights(self):
-        """The sentences of findings_claims.py, each held against a row of what was found."""
+        """The sentences of findings_claims.py, each compared with a row of the findings."""
         for sentence, table, says, target, version in HIGHLIGHTS:
             rows = {"less": self.less, "more": self.more, "crashes": self.crashes}[table]
             if not any(row_says == says and target in targets and version in row["versions"] for (row_says, targets, *_), row in rows.items()):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Every reason that cuDNN gives: provoked, collected, and held against the catalogue (lib/answer/reasons.json).
+"""Every reason that cuDNN gives: provoked, collected, and compared with the catalogue (lib/answer/reasons.json).
 
   scripts/docs reasons sweep --cudnn /usr/lib/x86_64-linux-gnu/libcudnn.so.9   asks this cuDNN (several: --cudnn A --cudnn B)
   scripts/docs reasons label                                                   tells each collected reason's entry again
@@ -72,7 +72,7 @@ def needs_more_than_a_check(reason):
 
 
 def examples_again(fixture, folder):
-    """The examples of all reasons that other versions gave, as parts: how a version is held against the others in a minute."""
+    """The examples of all reasons that other versions gave, as parts: how a version is compared with the others in a minute."""
     configs = collections.defaultdict(dict)
     for reason in fixture["reasons"]:
         if reason["innermost"] and not needs_more_than_a_check(reason):
