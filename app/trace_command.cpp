@@ -65,7 +65,7 @@ int run_traced(const TraceCommand& command) {
     throw Error(ErrorKind::usage,
                 fmt::format("trace: {}; put the program after --: attnprobe trace -- python train.py",
                             misplaced.empty() ? "there is no program"
-                                              : fmt::format("\"{}\" is no option", cut(misplaced.front()))));
+                                              : fmt::format("\"{}\" is not an option", cut(misplaced.front()))));
   std::vector<NamedFile> outputs;
   if (!command.configs.empty()) outputs.push_back({"--output " + command.configs, command.configs});
   if (!command.report.empty()) outputs.push_back({"--report " + command.report, command.report});

@@ -12,7 +12,7 @@ from . import common
 
 NOWHERE = "/no-such-cudnn"
 # Errors that are of no one file: what a good mutant meets, and cells that a merge lacks.
-OF_NO_FILE = [NOWHERE, "no-such-gpu", "are in none of these"]
+OF_NO_FILE = [NOWHERE, "no-such-gpu", "cells are missing"]
 FIXTURES = common.ROOT / "tests/fixtures"
 CONFIGS = common.ROOT / "configs"
 # A number that no field takes, a text with what JSON must escape, other types, nothing.

@@ -195,7 +195,7 @@ TEST_CASE("an expectation of a GPU that nobody knows is refused, not passed over
   };
   CHECK_THAT(refusal("l40ss"),
              ContainsSubstring("config \"mine\": \"expect\": \"l40ss\" is not a target (did you mean \"l40s\"?)"));
-  CHECK_THAT(refusal("l40s@new"), ContainsSubstring("what follows the @ is not a cuDNN version"));
+  CHECK_THAT(refusal("l40s@new"), ContainsSubstring("the part after @ is not a cuDNN version"));
   const auto file = folder.file(
       "d.json", R"({"heads": 8, "seqlen": 128, "head_dim": 64, "expect": {"h200@9.8": "no", "default@9": "yes"}})");
   CHECK(run_attnprobe("--config " + file.string() + " --target h200 --quick").exit_code == 0);

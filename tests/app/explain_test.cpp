@@ -38,7 +38,7 @@ TEST_CASE("explain says what it did not find", "[explain]") {
       {"'loss is nan'", "\"loss is nan\" is not a file, and as a text: nothing known"},
       {"''", "TEXT: there is none"},
       {"' '", "TEXT: there is none"},
-      {"tests/fixtures/forum-318288.txt tests/fixtures/forum-318288.txt", "one file at a time, or one text"},
+      {"tests/fixtures/forum-318288.txt tests/fixtures/forum-318288.txt", "one file, or one text"},
       {"-", "standard input: nothing known"}};
   for (const auto& [argument, message] : cases) {
     const Run run = run_attnprobe(std::string("explain ") + argument, {}, "epoch 1\n");

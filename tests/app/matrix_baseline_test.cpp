@@ -113,7 +113,7 @@ TEST_CASE("a baseline that cannot be held against this run is refused", "[baseli
   CHECK_THAT(damaged.err, ContainsSubstring("attention.lock:5: \"<<<<<<< HEAD\" is not a cell"));
   const Run mended = project.run("--target h200 --mode A --update");
   CHECK(mended.exit_code == 0);
-  CHECK_THAT(mended.err, ContainsSubstring("it is written anew"));
+  CHECK_THAT(mended.err, ContainsSubstring("it is rewritten"));
   // A file that is not a baseline is not replaced.
   project.folder().file("attention.lock", "mine\n");
   CHECK(project.run("--target h200 --update").exit_code == 2);

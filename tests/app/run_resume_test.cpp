@@ -90,7 +90,7 @@ TEST_CASE("option --resume needs a report's file, and takes no other file for an
   for (const char* option : {"", " --resume"}) {
     const Run refused = run_attnprobe(folder.command() + option, double_with("right"));
     CHECK(refused.exit_code == 2);
-    CHECK_THAT(refused.err, ContainsSubstring("report.json.unfinished: it is not what a run of attnprobe left"));
+    CHECK_THAT(refused.err, ContainsSubstring("report.json.unfinished: it is not the state of an interrupted run"));
   }
   CHECK(read_text(folder.unfinished()).starts_with("my own notes"));
 }

@@ -43,7 +43,7 @@ TEST_CASE("A limit is moved by its variable, which must be a number", "[limits]"
   CHECK(value_of(limits::cells) == 2'000'000);
   CHECK(usage_error([] { check_cells("m/cells.jsonl", 3000, 1000, 300); }) ==
         "m/cells.jsonl: 900000000 cells (3000 configs x 1000 GPUs x 300 cuDNNs) are more than the 2000000 that "
-        "attnprobe takes; ATTNPROBE_MAX_CELLS=900000000 allows them");
+        "attnprobe allows; ATTNPROBE_MAX_CELLS=900000000 allows them");
   // The product of claimed sizes may exceed 64 bits.
   constexpr size_t much = size_t{1} << 40;
   CHECK_THAT(usage_error([] { check_cells("x", much, much, much); }), ContainsSubstring("18446744073709551615 cells"));

@@ -1003,9 +1003,9 @@ TEST_CASE("The first of several reasons is cudnn-frontend's first", "[builders][
     return build::build_graph(spec, {version}).choice;
   };
   CHECK(choice(R"("mask": "padding_causal")", 91400) ==
-        "composite: the unified SDPA operation takes sequence lengths only from cuDNN 9.15");
+        "composite: the unified SDPA operation supports sequence lengths only from cuDNN 9.15");
   CHECK(choice(R"("mask": "causal", "bias": "1hss")", 91900) ==
-        "composite: the unified SDPA operation takes a bias only from cuDNN 9.21");
+        "composite: the unified SDPA operation supports a bias only from cuDNN 9.21");
   CHECK(choice(R"("dtype": "fp8_e4m3", "dropout": 0.5)", 91300) ==
         "composite: the unified SDPA operation needs cuDNN 9.13.1");
 }

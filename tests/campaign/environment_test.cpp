@@ -227,7 +227,7 @@ TEST_CASE("without a home nothing is loaded from the working directory", "[envir
         shell("cd " + folder.path().string() + " && env " + home + " " + program() + " " + problem + " --cudnn 9.99");
     INFO(home << run.err);
     CHECK(run.exit_code == 3);
-    CHECK_THAT(run.err, ContainsSubstring("--cudnn 9.99: no cuDNN of that version is here"));
+    CHECK_THAT(run.err, ContainsSubstring("--cudnn 9.99: no cuDNN of that version is installed"));
   }
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("a killed matrix goes on where it was, to the same bytes", "[matrix]")
   // A different matrix cannot be resumed.
   const Run other = folder.run("killed", "--resume --no-cache --mode A");
   CHECK(other.exit_code == 2);
-  CHECK_THAT(other.err, ContainsSubstring("cells.jsonl: --resume: it was begun as another matrix"));
+  CHECK_THAT(other.err, ContainsSubstring("cells.jsonl: --resume: it is another matrix"));
 }
 
 TEST_CASE("shards are disjoint, whole, and merge to what one run gives", "[matrix]") {
@@ -113,7 +113,7 @@ TEST_CASE("shards are disjoint, whole, and merge to what one run gives", "[matri
   folder.check_equal("whole", "merged");
   const Run missing = run_attnprobe(fmt::format("merge {} --out {}", parts("134"), folder.path("missing")));
   CHECK(missing.exit_code == 3);
-  CHECK_THAT(missing.err, ContainsSubstring("of the matrix's 6 cells are in none of these"));
+  CHECK_THAT(missing.err, ContainsSubstring("of the matrix's 6 cells are missing"));
 
   campaign::QuestionGroup matrix;
   matrix.questions.resize(5);

@@ -311,7 +311,7 @@ TEST_CASE("doctor says which cuDNN a framework loads, and what attnprobe's extra
     const auto findings = extra_findings(found);
     CHECK_FALSE(findings[0].ok);
     CHECK_THAT(findings[0].detail, ContainsSubstring("installs nvidia-cudnn-cu13>=9,<10, nvidia-cublas>=13,<14"));
-    CHECK_THAT(findings[0].detail, EndsWith(": its cuDNN writes over the files of nvidia-cudnn-cu12==" + version +
+    CHECK_THAT(findings[0].detail, EndsWith(": its cuDNN overwrites the files of nvidia-cudnn-cu12==" + version +
                                             " (nvidia/cudnn), which torch 2.99.0 loads; `pip freeze` then lists both"));
     CHECK_THAT(findings[0].cure, StartsWith("take no extra here"));
     CHECK(findings[1].ok);
@@ -361,7 +361,7 @@ TEST_CASE("doctor --python: a system cuDNN before the environment's", "[doctor]"
   const Run run = run_attnprobe(command, {{"LD_LIBRARY_PATH", system.path().string()}});
   CHECK(run.exit_code == 3);
   CHECK_THAT(run.out,
-             StartsWith("LD_LIBRARY_PATH has " + system.path().string() + ", whose cuDNN 9.77.1 is found before"));
+             StartsWith("LD_LIBRARY_PATH has " + system.path().string() + "; its cuDNN 9.77.1 is found before"));
   CHECK_THAT(run.out, ContainsSubstring("\n-> unset LD_LIBRARY_PATH\n"));
   const Json json = run_attnprobe(command + " --format json", {{"LD_LIBRARY_PATH", system.path().string()}}).json();
   CHECK(json["problems"][0]["id"] == "system_cudnn_first");
@@ -371,7 +371,7 @@ TEST_CASE("doctor --python: a system cuDNN before the environment's", "[doctor]"
 TEST_CASE("doctor --python and --pid refuse what they cannot look at", "[doctor]") {
   const std::pair<const char*, const char*> cases[] = {
       {"--python /nowhere", "--python /nowhere: there is no such file or folder"},
-      {"--python /proc", "--python /proc: no site-packages belongs to it"},
+      {"--python /proc", "--python /proc: no site-packages found"},
       {"--pid 0", "--pid"},
       {"--pid 99999999", "--pid 99999999: no such process"},
       {"--pid 1 --cudnn x", "--cudnn"}};

@@ -268,7 +268,7 @@ TEST_CASE("a call that means nothing is an error with its place", "[frameworks]"
                                           R"("dtype": "bf16", "mask": {"shape": [512, 512], "dtype": "float32"})"),
                            "call.json");
              }),
-             ContainsSubstring("/mask: a mask of another type than bool"));
+             ContainsSubstring("/mask: a mask that is not bool"));
 }
 
 TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the gate with them", "[frameworks]") {

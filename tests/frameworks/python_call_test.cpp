@@ -61,10 +61,11 @@ TEST_CASE("What is wrong with such a call is said with its column", "[calls]") {
   CHECK(read("f(q[2 * 4, 8, 1 << 4, 64])") == unordered(R"({"query": {"shape": [8, 8, 16, 64]}})"));
   CHECK_THAT(refused("f(2 3)"), ContainsSubstring("--torch: column 5: \"3)\": ',' or ')' is missing"));
   CHECK_THAT(refused("f(q[1,2,3,4]"), ContainsSubstring("column 13"));
-  CHECK_THAT(refused("f(make(2, 3))"), ContainsSubstring("make makes no tensor that is known"));
-  CHECK_THAT(refused("f(q[1,2,3,4].view(2))"), ContainsSubstring("view() of a tensor, so called, is not known"));
+  CHECK_THAT(refused("f(make(2, 3))"), ContainsSubstring("make is not a known way to make a tensor"));
+  CHECK_THAT(refused("f(q[1,2,3,4].view(2))"),
+             ContainsSubstring("view() of a tensor, with these arguments, is unknown"));
   CHECK_THAT(refused("f(q[1,2,3,4].transpose(1, 7))"),
-             ContainsSubstring("transpose() of a tensor, so called, is not known"));
+             ContainsSubstring("transpose() of a tensor, with these arguments, is unknown"));
   CHECK_THAT(refused("f(a[1], query=b[2])"), ContainsSubstring("query is given twice"));
   CHECK_THAT(refused("f(1, 2, 3, 4, 5, 6, 7)"), ContainsSubstring("7 arguments without a name"));
   CHECK_THAT(refused("f(" + std::string(40, '(')), ContainsSubstring("nested too deeply"));

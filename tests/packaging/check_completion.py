@@ -10,7 +10,7 @@ import tempfile
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "scripts/packaging"
 # A line, something that has to be offered, with the beginning of its description where the shell shows one, and something that must not.
 LINES = (
-    ("attnprobe ma", "matrix", "Configs on many GPUs", "merge"),
+    ("attnprobe ma", "matrix", "Ask configs on many GPUs", "merge"),
     ("attnprobe matrix d", "diff", "", "doctor"),
     ("attnprobe matrix --sh", "--shard", "i/n", "--heads"),
     ("attnprobe --plan", "--plans", "none", "--shard"),

@@ -144,7 +144,7 @@ class Suggest(unittest.TestCase):
         self.assertIn("<ol><li>head dimensions padded", suggestions._repr_html_())
 
     def test_usage(self):
-        with self.assertRaisesRegex(attnprobe.UsageError, 'keep: "datatype" is not something that is changed'):
+        with self.assertRaisesRegex(attnprobe.UsageError, 'keep: "datatype" is not a kind of change'):
             attnprobe.suggest(BERT, keep="datatype")
         with self.assertRaisesRegex(attnprobe.UsageError, "nothing is asked"):
             attnprobe.suggest()

@@ -37,7 +37,7 @@ class Watch(unittest.TestCase):
             assert seen.refused[0].root_cause.category == "shared_memory", seen.refused
             assert [graph.finalized for graph in seen.graphs] == [1, 1]
             assert [config["seqlen_q"] for config in seen.configs] == [64, 128], seen.configs
-            assert "2 distinct operation graphs came to cuDNN, 1 refused" in str(seen)
+            assert "2 distinct operation graphs reached cuDNN, 1 refused" in str(seen)
             # Off again: nothing is printed, no file and no variable is left, and the next watch sees only the next graph.
             cudnn.ask("h200", 256)
             assert not [name for name in os.environ if name.startswith("CUDNN_LOG")]

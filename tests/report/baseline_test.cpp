@@ -229,7 +229,7 @@ TEST_CASE("reports tell what got worse with its line in the lock and cuDNN's rea
   report = {"attention.lock", &good, compare(lock, good), {}};
   CHECK(baseline_markdown(report) ==
         "## attnprobe: attention.lock: 1 cell compared: nothing got worse; 1 changed\n\n"
-        "No failure: 1 changed. `--update` takes what is now into attention.lock.\n");
+        "No failure: 1 changed. `--update` writes today's answers into attention.lock.\n");
   CHECK_THAT(baseline_junit(report), ContainsSubstring("tests=\"1\" failures=\"0\""));
 }
 

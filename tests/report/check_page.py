@@ -240,7 +240,7 @@ class Tester(PageTester):
         self.open("")
         text = (noted[0]["but"] or noted[0]["notes"])[0]
         listed = self.see("document.getElementById('notes-list').textContent")
-        self.expect("what stands in the way, and what is known, is listed above the matrix", text in listed, listed)
+        self.expect("obstacles and notes are listed above the matrix", text in listed, listed)
         self.see(f"[...document.querySelectorAll('#notes-list li')].find((one) => one.textContent.includes({json.dumps(text)})).querySelector('button').click()")
         self.page.frame()
         with_it = sum(text in cell["but"] + cell["notes"] for cell in self.newest)

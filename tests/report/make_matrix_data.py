@@ -228,7 +228,7 @@ def make_answer(config, target, version, rng, texts, engines):
     verdict = failure or ("no" if refusal else "but" if stands else "yes")
     has_advice = refusal not in ("", "arch")
     known = [BUG] if config["pass"] == "bprop" and version < 2 else [RULE] if config["dtype"].startswith("fp8") else []
-    choice = "composite: the unified SDPA operation takes diagonal masks only from cuDNN 9.21"
+    choice = "composite: the unified SDPA operation supports diagonal masks only from cuDNN 9.21"
     expected = ("unsupported" if refusal else "supported") if rng.random() > 0.004 else "unsupported"
     met = (expected == "supported") == (verdict in ("yes", "but"))
     digest = hashlib.md5(f"{config['name']}{version > 6}".encode()).hexdigest()

@@ -83,7 +83,7 @@ TEST_CASE("a call as source has it is asked as --torch asks it", "[service]") {
   };
   CHECK_THAT(refused({{"torch", "F.scaled_dot_product_attention(q, k, v)"}}),
              ContainsSubstring("params/torch: /query: \"q\" is not a tensor with its sizes, as in q[2, 8, 1024, 64]"));
-  CHECK_THAT(refused({{"config", bert}, {"dtype", "f16"}}), ContainsSubstring("params/dtype: it is of a call"));
+  CHECK_THAT(refused({{"config", bert}, {"dtype", "f16"}}), ContainsSubstring("params/dtype: it belongs to a call"));
   CHECK_THAT(refused({{"torch", "/etc/passwd"}}), ContainsSubstring("params/torch"));
 }
 
@@ -123,7 +123,7 @@ TEST_CASE("what is wrong with a request is an answer that names the place", "[se
       {R"({"jsonrpc": "2.0", "id": 1, "method": "prob"})", -32601,
        "\"prob\" is not a method (did you mean \"probe\"?)"},
       {request(1, "version", {{"x", 1}}), -32602, "/x"},
-      {request(1, "probe", Json::object()), -32602, "one of \"config\", \"torch\" and \"jax\""},
+      {request(1, "probe", Json::object()), -32602, "exactly one of \"config\", \"torch\", \"jax\""},
       {request(1, "probe", {{"config", {{"heds", 1}}}}), -32602,
        "params/config/heds: unknown key \"heds\" (did you mean \"heads\"?)"},
       {request(1, "probe", {{"config", bert}, {"target", "h300"}}), -32602, "h300"},
@@ -139,12 +139,12 @@ TEST_CASE("what is wrong with a request is an answer that names the place", "[se
       {request(1, "limits", {{"field", "hed_dim"}}), -32602,
        "params/field: \"hed_dim\" is not a field that can be varied (did you mean \"head_dim\"?)"},
       {request(1, "limits", {{"field", "head_dim"}, {"vary", "head_dim"}}), -32602,
-       "params/vary head_dim: it is the field"},
+       "params/vary head_dim: this field is already the one to vary"},
       {request(1, "limits", {{"field", "head_dim"}, {"by", "speed"}}), -32602, "params/by: \"speed\" is not"},
       {request(1, "limits", {{"field", "head_dim"}, {"by", "time"}}), -32602, "params/by time colours a map"},
       {request(1, "limits", {{"field", "head_dim"}, {"config", {{"heds", 1}}}}), -32602,
        "params/config/heds: unknown key \"heds\" (did you mean \"heads\"?)"},
-      {request(1, "suggest", Json::object()), -32602, "one of \"config\", \"torch\" and \"jax\""},
+      {request(1, "suggest", Json::object()), -32602, "exactly one of \"config\", \"torch\", \"jax\""},
       {request(1, "suggest", {{"config", bert}, {"keep", "datatype"}}), -32602, "params/keep: \"datatype\" is not"},
       {request(1, "suggest", {{"config", bert}, {"most", 0}}), -32602, "params/most: 0 is out of range"},
       {request(1, "bugs", {{"ids", {"softcap"}}}), -32602, "\"softcap\" is not the name of a known bug"},

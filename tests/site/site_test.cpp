@@ -142,7 +142,7 @@ TEST_CASE("A version's page says what changed since the next older one", "[site]
   CHECK_THAT(page, ContainsSubstring("Became no: 1 cell"));
   CHECK_THAT(page, ContainsSubstring("lost again"));
   CHECK_FALSE(contains(page, "still too wide"));
-  CHECK_THAT(site.text("cudnn/9.9.0/index.html"), ContainsSubstring("nothing to hold it against"));
+  CHECK_THAT(site.text("cudnn/9.9.0/index.html"), ContainsSubstring("there is none to compare with"));
   CHECK(site.json("cudnn/9.9.0/index.json")["compared_with"].is_null());
 }
 
@@ -253,7 +253,7 @@ TEST_CASE("A site replaces a site, and nothing else", "[site]") {
   CHECK(site.make("fewer.json").exit_code == 0);
 
   site.write("empty.json", R"({"schema": "attnprobe/report/1", "results": []})");
-  CHECK_THAT(site.make("empty.json").err, ContainsSubstring("there are no cells in it"));
+  CHECK_THAT(site.make("empty.json").err, ContainsSubstring("it has no cells"));
 }
 
 TEST_CASE("What a killed run left beside a site goes with the next one", "[site]") {

@@ -38,7 +38,7 @@ TEST_CASE("trace: output and exit status are the program's, the report goes to s
   CHECK(run.out == "in\nout\n");
   CHECK_THAT(run.err, StartsWith("err\nattnprobe trace: sh -c "));
   CHECK_THAT(run.err, ContainsSubstring("exit status 3 after "));
-  CHECK_THAT(run.err, ContainsSubstring("no process wrote a log of cuDNN"));
+  CHECK_THAT(run.err, ContainsSubstring("no process wrote a cuDNN log"));
 }
 
 TEST_CASE("trace: a signal that ends the program ends the trace", "[trace]") {
@@ -79,10 +79,10 @@ TEST_CASE("trace: the program stands behind --, and its words are its own", "[tr
   CHECK(words.out == "<[1,2]><--format><%%><-->");
   const Run none = run_attnprobe("trace");
   CHECK(none.exit_code == 2);
-  CHECK_THAT(none.err, ContainsSubstring("trace: there is no program; the program stands behind --"));
+  CHECK_THAT(none.err, ContainsSubstring("trace: there is no program; put the program after --"));
   const Run before = run_attnprobe("trace true");
   CHECK(before.exit_code == 2);
-  CHECK_THAT(before.err, ContainsSubstring("trace: \"true\" is no option; the program stands behind --"));
+  CHECK_THAT(before.err, ContainsSubstring("trace: \"true\" is not an option; put the program after --"));
   CHECK(run_attnprobe("trace -o /nowhere/c.json -- true").exit_code == 2);
 }
 
@@ -186,7 +186,7 @@ TEST_CASE("trace: a program that is interrupted with its group ends by that sign
       program(), script, programs.path("ready")));
   CHECK(run.out == "130\n");
   CHECK_THAT(run.err, ContainsSubstring("signal 2 (SIGINT, Interrupt)"));
-  CHECK_THAT(run.err, ContainsSubstring("2 distinct attention graphs came to cuDNN"));
+  CHECK_THAT(run.err, ContainsSubstring("2 distinct attention graphs reached cuDNN"));
 }
 
 TEST_CASE("trace: a signal reaches the program once, sent to the trace alone or to the group", "[trace]") {

@@ -47,8 +47,8 @@ TEST_CASE("a message that claims more than may come, or has no end, is refused b
   CHECK_THAT(refusal(std::string(1001, 'x')), ContainsSubstring("more than the 1000 bytes"));
   CHECK(refusal("{\"bytes\": 999}\n") == "taken");
   unsetenv("ATTNPROBE_MAX_MESSAGE_BYTES");
-  CHECK_THAT(refusal("{\"bytes\": -1}\n"), ContainsSubstring("something that is not a message"));
-  CHECK_THAT(refusal("hello\n"), ContainsSubstring("something that is not a message: hello"));
+  CHECK_THAT(refusal("{\"bytes\": -1}\n"), ContainsSubstring("invalid message between parent and worker"));
+  CHECK_THAT(refusal("hello\n"), ContainsSubstring("invalid message between parent and worker: hello"));
 }
 
 }  // namespace attnprobe::test::message_test

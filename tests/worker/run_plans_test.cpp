@@ -89,8 +89,9 @@ TEST_CASE("where every plan has the fault, it is the verdict and its root cause"
     int exit_code;
   };
   const Case cases[] = {
-      {"wrong", "wrong_result", "wrong_result", "wrong_result", "elements are wrong", "computes something else", 5},
-      {"cuda_error", "cuda_error", "error", "cuda_error", "CUDA_ERROR_ILLEGAL_ADDRESS", "no plan runs to its end", 4},
+      {"wrong", "wrong_result", "wrong_result", "wrong_result", "elements are wrong", "computes wrong results", 5},
+      {"cuda_error", "cuda_error", "error", "cuda_error", "CUDA_ERROR_ILLEGAL_ADDRESS", "no plan runs to completion",
+       4},
       {"out_of_memory", "out_of_memory", "error", "memory", "the GPU is too small", "does not have the memory", 3}};
   for (const auto& [fault, status, verdict, category, reason, explanation, exit_code] : cases) {
     INFO(fault);

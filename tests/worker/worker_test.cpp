@@ -81,7 +81,7 @@ TEST_CASE("a hang ends at the time limit", "[worker]") {
   const Answer result = probe_with_fault(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200", 1.5).at(0);
   CHECK(result.verdict == Verdict::timeout);
   CHECK(result.crash->stage.text == "mode A");
-  CHECK(contains(result.root_cause->explanation, "did not come back in time"));
+  CHECK(contains(result.root_cause->explanation, "did not return in time"));
 }
 
 TEST_CASE("results stand in the order of configs and targets, whatever finishes first", "[worker]") {

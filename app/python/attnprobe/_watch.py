@@ -107,7 +107,7 @@ class Seen:
             return "watching"
         refused = len(self.refused)
         count = len(self._graphs)
-        lines = [f"{count} distinct operation graph{'' if count == 1 else 's'} came to cuDNN, {refused} refused"]
+        lines = [f"{count} distinct operation graph{'' if count == 1 else 's'} reached cuDNN, {refused} refused"]
         lines += [f"{graph.number}. {graph}" for graph in self._graphs]
         return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
 

@@ -127,7 +127,7 @@ TEST_CASE("Ways out are asked, compiled, and the cheapest come first", "[suggest
   CHECK_THAT(kept.out, ContainsSubstring("no change of one or two fields makes it work"));
   const Run unknown = run_attnprobe("suggest --heads 4 --seqlen 256 --head-dim 100 --keep head");
   CHECK(unknown.exit_code == 2);
-  CHECK_THAT(unknown.err, ContainsSubstring("--keep: \"head\" is not something that is changed"));
+  CHECK_THAT(unknown.err, ContainsSubstring("--keep: \"head\" is not a kind of change"));
 }
 
 TEST_CASE("Two changes are made together where one is not enough", "[suggest]") {
