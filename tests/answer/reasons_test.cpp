@@ -82,7 +82,7 @@ TEST_CASE("No known reason stands behind a wider one", "[reasons]") {
   }
 }
 
-TEST_CASE("A text counts before its status alone", "[reasons]") {
+TEST_CASE("A text counts before its status", "[reasons]") {
   const KnownReason* by_text = find_reason(shared_memory);
   const KnownReason* by_status = find_reason({shared_memory.status, "in other words"});
   REQUIRE(by_text != nullptr);
@@ -92,7 +92,7 @@ TEST_CASE("A text counts before its status alone", "[reasons]") {
   CHECK((by_status->match + by_status->begins + by_status->whole).empty());
 }
 
-TEST_CASE("A text that nobody knows is in no entry", "[reasons]") {
+TEST_CASE("An unknown text is in no entry", "[reasons]") {
   CHECK(find_reason({"CUDNN_STATUS_NOT_SUPPORTED", "in other words"}) == nullptr);
   CHECK(find_reason({"CUDNN_STATUS_NOT_SUPPORTED", ""}) == nullptr);
 }
@@ -185,7 +185,7 @@ TEST_CASE("The catalogue knows everything that the sweep provoked", "[reasons]")
   CHECK(of_version.size() >= 3);
 }
 
-TEST_CASE("An entry of the catalogue that is no wrapper explains more than it repeats", "[reasons]") {
+TEST_CASE("An entry of the catalogue explains more than it repeats, unless it is a wrapper", "[reasons]") {
   for (const auto& known : known_reasons()) {
     INFO(known.id);
     if (!known.match.empty()) CHECK(known.meaning.find(known.match) == std::string::npos);

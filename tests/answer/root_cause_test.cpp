@@ -127,13 +127,13 @@ TEST_CASE("Among equals the better rank counts", "[diagnose]") {
   CHECK(cause_of({fallen("A", 2, 5, shared_memory), fallen("A", 1, 6, shared_memory)}).engine == 6);
 }
 
-TEST_CASE("What a heuristic proposed counts before what a sweep found", "[diagnose]") {
+TEST_CASE("Proposals of a heuristic count before those of a sweep", "[diagnose]") {
   const RootCause cause = cause_of({fallen("", 0, 5, shared_memory), fallen("FALLBACK", 4, 6, shared_memory)});
   CHECK(cause.engine == 6);
   CHECK_FALSE(cause_of({fallen("", 0, 5, shared_memory)}).mode);
 }
 
-TEST_CASE("A text that nobody knows keeps cuDNN's words", "[diagnose]") {
+TEST_CASE("An unknown text keeps cuDNN's words", "[diagnose]") {
   const RootCause cause =
       cause_of({fallen("A", 0, 3, {"CUDNN_STATUS_NOT_SUPPORTED", "the moon is full at: moon == 1"})});
   CHECK(cause.category == Category::unknown);
@@ -143,7 +143,7 @@ TEST_CASE("A text that nobody knows keeps cuDNN's words", "[diagnose]") {
   CHECK(cause.in_general.empty());
 }
 
-TEST_CASE("A config without knobs is no error of cuDNN's", "[diagnose]") {
+TEST_CASE("A config without knobs is not an error of cuDNN", "[diagnose]") {
   // FALLBACK proposes every engine; an engine without a kernel for the graph answers this.
   const Reason no_knob{"CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE",
                        "No knob was found for this mode for fused attention in SM120."};
@@ -164,7 +164,7 @@ TEST_CASE("A plan that does not compile after a passed check is the cause", "[di
   CHECK_THAT(cause.reason, StartsWith("Encountered runtime kernel compilation failure"));
 }
 
-TEST_CASE("A config that works is no cause", "[diagnose]") {
+TEST_CASE("A config that works is not a cause", "[diagnose]") {
   auto works =
       failed_plan(2, "CUDNN_STATUS_SUCCESS", {{"CUDNN_STATUS_SUCCESS", "library configuration is set to AUTO"}});
   CHECK(cause_of({works, fallen("A", 1, 1, pattern)}).engine == 1);

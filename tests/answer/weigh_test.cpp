@@ -46,7 +46,7 @@ constexpr const char* failed = "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED";
 
 }  // namespace
 
-TEST_CASE("a known bug about compiling stands in the way until the first choice was compiled", "[campaign]") {
+TEST_CASE("a known bug about compiling is an obstacle until the first choice was compiled", "[campaign]") {
   auto unbuilt = engine_config(3, built);
   unbuilt.plan.reset();
   const Answer checked = fp8_decode({unbuilt});
@@ -100,9 +100,8 @@ TEST_CASE("the rules name the first cuDNN of a problem on a GPU, or none", "[rul
         std::nullopt);  // unknown
 }
 
-TEST_CASE(
-    "what the Python package of cudnn-frontend alone refuses is said of it, and not where a framework brings its own",
-    "[campaign]") {
+TEST_CASE("refusals of only cudnn-frontend's Python package name it, and do not count for a framework with its own",
+          "[campaign]") {
   const auto asked = [](const std::vector<std::string>& frameworks) {
     Answer result;
     result.config = attention::parse_configs(

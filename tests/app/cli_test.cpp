@@ -36,7 +36,7 @@ TEST_CASE("the option --cudnn takes a version, also of a library whose name does
   CHECK_THAT(none.err, ContainsSubstring("--cudnn 9.99: no cuDNN of that version is installed (there are "));
 }
 
-TEST_CASE("The option --cudnn latest is the newest that is here, and cudnn list says what each is", "[cli]") {
+TEST_CASE("The option --cudnn latest is the newest installed one, and cudnn list describes each", "[cli]") {
   const Run latest =
       run_attnprobe("--heads 2 --seqlen 64 --head-dim 64 --target h100 --quick --format json --cudnn latest");
   CHECK(latest.exit_code == 0);
@@ -55,7 +55,7 @@ TEST_CASE("The option --cudnn latest is the newest that is here, and cudnn list 
   CHECK(rows > 0);
 }
 
-TEST_CASE("What the caller has open and a small stack do not stop the worker", "[cli]") {
+TEST_CASE("The caller's open files and a small stack do not stop the worker", "[cli]") {
   const std::string question = program() + " --heads 2 --seqlen 64 --head-dim 64 --target h100 --quick";
   for (const char* before : {"for i in {10..509}; do eval \"exec $i</dev/null\"; done; ", "ulimit -s 256; "}) {
     INFO(before);
@@ -144,7 +144,7 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
   }
 }
 
-TEST_CASE("words are taken as people type them", "[cli]") {
+TEST_CASE("words are accepted in common spellings", "[cli]") {
   const Run typed = run_attnprobe(
       "--heads 8 --seqlen 128 --head-dim 64 --dtype bfloat16 --pass Backward --causal --target \"RTX 4090\" --quick --format json");
   const Run named = run_attnprobe(
@@ -183,7 +183,7 @@ TEST_CASE("targets and cudnn list what there is, explain reads a pipe, and every
         "attnprobe: error: --target: 1 required TEXT missing; see attnprobe probe --help\n");
 }
 
-TEST_CASE("an expectation of a GPU that nobody knows is refused, not passed over", "[cli]") {
+TEST_CASE("an expectation of an unknown GPU is refused, not ignored", "[cli]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& expect) {
     const auto file =
@@ -404,7 +404,7 @@ TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary f
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path()), {}) == 1);
 }
 
-TEST_CASE("a boolean field's option alone means true", "[cli]") {
+TEST_CASE("a boolean field's option without a value means true", "[cli]") {
   const std::string asked = "--heads 8 --seqlen 512 --head-dim 64 --target h200 --format json ";
   for (const char* alibi : {"--alibi", "--alibi true", "--alibi --mask causal"}) {
     INFO(alibi);

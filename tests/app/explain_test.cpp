@@ -55,7 +55,7 @@ TEST_CASE("explain says what it did not find", "[explain]") {
   CHECK_THAT(vague.out, ContainsSubstring("missing"));
 }
 
-TEST_CASE("explain asks about the call of a source beside a message", "[explain]") {
+TEST_CASE("explain asks about the call of a source next to a message", "[explain]") {
   const std::string source =
       "import torch.nn.functional as F\n"
       "q = torch.randn(2, 16, 4096, HEAD, device=\"cuda\", dtype=torch.bfloat16)\n"
@@ -123,14 +123,14 @@ TEST_CASE("explain ID explains a reason, a rule, a known bug or a message", "[ex
   }
 }
 
-TEST_CASE("explain: where a log's graphs work, its rejected candidates are no refusal", "[explain]") {
+TEST_CASE("explain: if a log's graphs work, its rejected candidates are not a refusal", "[explain]") {
   const Json json =
       run_attnprobe("explain --format json tests/fixtures/logs/pytorch-2.11-cudnn-9.19-decode-bf16.log.xz").json();
   CHECK(json["graphs"][0]["verdict"] == "works");
   CHECK(json["refusals"].empty());
 }
 
-TEST_CASE("explain: a graph that nobody asked about is asked about", "[explain]") {
+TEST_CASE("explain: a graph that the log does not ask about is asked", "[explain]") {
   const Json json = run_attnprobe("explain --format json tests/fixtures/frontend-host-values.json").json();
   CHECK_FALSE(json["asked"].get<std::string>().empty());
   CHECK_THAT(json["next"].get<std::string>(), StartsWith("attnprobe "));

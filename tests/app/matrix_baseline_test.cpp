@@ -87,7 +87,7 @@ TEST_CASE("what got worse fails the command, its JUnit and its summary, and noth
   CHECK(project.run("--target h200").exit_code == 0);
 }
 
-TEST_CASE("a config's own expectation keeps its exit code beside a baseline", "[baseline]") {
+TEST_CASE("a config's own expectation keeps its exit code with a baseline", "[baseline]") {
   Project project;
   project.config(100, R"(, "expect": "supported")");
   const Run update = project.run("--target h200 --update");

@@ -67,7 +67,7 @@ TEST_CASE("What standard output does not take is an error that says so, of every
   CHECK(run_redirected("explain tests/fixtures/forum-318288.txt -o " + report, ">&-").exit_code == 0);
 }
 
-TEST_CASE("What doctor and a matrix print is not lost in silence", "[output][slow]") {
+TEST_CASE("Output of doctor and a matrix is not lost silently", "[output][slow]") {
   const TemporaryFolder folder;
   const std::string matrix =
       "matrix configs/sdpa-notebook.json --target h200 --no-cache --out " + folder.path().string();

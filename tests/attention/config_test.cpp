@@ -79,7 +79,7 @@ TEST_CASE("Comments are allowed", "[config]") {
   CHECK(one("// BERT\n" + config(R"(/* half */ "dtype": "bf16")")).dtype == DataType::bf16);
 }
 
-TEST_CASE("What a config leaves out has its default", "[config]") {
+TEST_CASE("Missing fields of a config have their defaults", "[config]") {
   const AttentionSpec spec = one(config());
   CHECK(spec.name == "sdpa");
   CHECK(spec.pattern == Pattern::sdpa);
@@ -105,7 +105,7 @@ TEST_CASE("A config file may be compressed", "[config]") {
   for (const char* ending : {".gz", ".xz"}) CHECK(names(load_configs(path + ending)) == Names{"from-file"});
 }
 
-TEST_CASE("A config file is read, and one that is not there is named", "[config]") {
+TEST_CASE("A config file is read, and a missing one is named", "[config]") {
   const TemporaryFolder folder;
   const auto path = folder.file("a.json", config(R"("name": "from-file")")).string();
   CHECK(names(load_configs(path)) == Names{"from-file"});
@@ -132,7 +132,7 @@ TEST_CASE("A shorthand sets both of its fields", "[config]") {
   CHECK(spec.head_dim_v == 64);
 }
 
-TEST_CASE("A field beside a shorthand refines it, in whatever order", "[config]") {
+TEST_CASE("A field next to a shorthand refines it, in any order", "[config]") {
   for (const char* text : {R"({"heads": 8, "heads_kv": 2, "seqlen": 4, "head_dim": 8})",
                            R"({"heads_kv": 2, "heads": 8, "seqlen": 4, "head_dim": 8})"}) {
     const AttentionSpec spec = one(text);
@@ -249,7 +249,7 @@ TEST_CASE("An option replaces an array of the file", "[config][options]") {
   CHECK(names(parse(config(R"("name": "n", "batch": [1, 2])"), {{"batch", 4}})) == Names{"n"});
 }
 
-TEST_CASE("The option --causal is added to the mask that is there", "[config][options]") {
+TEST_CASE("The option --causal is added to the mask of the file", "[config][options]") {
   const Override causal{"causal", true};
   const auto words = [&](const std::string& members, std::vector<Override> more = {}) {
     more.push_back(causal);
@@ -379,7 +379,7 @@ TEST_CASE("Training is both of its passes", "[config][options]") {
   CHECK(words[1].training == "n");
 }
 
-TEST_CASE("Options alone make a config", "[config][options]") {
+TEST_CASE("Options without a file make a config", "[config][options]") {
   const auto configs = configs_from_options({{"heads", 2}, {"seqlen", Json{16, 32}}, {"head_dim", 8}});
   CHECK(names(configs) == Names{"sdpa[seqlen=16]", "sdpa[seqlen=32]"});
   CHECK(configs[0].origin.file.empty());
@@ -429,7 +429,7 @@ TEST_CASE("A field that options lack is named as an option", "[config][options]"
         }) == "--head-dim: \"head_dim\" is missing");
 }
 
-TEST_CASE("Bytes that are no UTF-8 in an option are refused, not a crash", "[config][options]") {
+TEST_CASE("Invalid UTF-8 in an option is refused, not a crash", "[config][options]") {
   CHECK_THAT(option_refusal({parse_override("dtype", "f16\xff")}), StartsWith("--dtype: "));
 }
 
@@ -447,7 +447,7 @@ TEST_CASE("An unknown key in the defaults is named there", "[config][errors]") {
              StartsWith(R"(bert.json: /defaults/bath: unknown key "bath" (did you mean "batch"?))"));
 }
 
-TEST_CASE("An unknown key beside the configs is refused", "[config][errors]") {
+TEST_CASE("An unknown key next to the configs is refused", "[config][errors]") {
   CHECK(
       refusal(R"({"configs": [{}], "default": {}})") ==
       R"(bert.json: /default: unknown key "default" (did you mean "defaults"?); allowed: "configs", "defaults", "$schema")");

@@ -166,7 +166,7 @@ TEST_CASE("A ragged tensor has the strides of a padded batch", "[layout]") {
   CHECK(strides_of("th2d", shape) == Strides{210, 14, 42, 1});
 }
 
-TEST_CASE("Axes that are no layout have no strides", "[layout]") {
+TEST_CASE("Axes that are not a layout have no strides", "[layout]") {
   for (const char* axes : {"", "bshdd", "bsh", "bsdh", "bbhd", "bs4hd", "bs33hd", "bshd3", "BSHD", "bs-hd", "td", "tsd",
                            "bthd", "tshd", "htd", "tthd", "t4hd", "THD"}) {
     INFO(axes);
@@ -187,7 +187,7 @@ TEST_CASE("A layout name gives the axes of Q, K and V", "[layout]") {
   CHECK(split_layout_name("thd_bshd_sbhd") == Axes{"thd", "bshd", "sbhd"});
 }
 
-TEST_CASE("A digit in the wrong group is no layout name", "[layout]") {
+TEST_CASE("A digit in the wrong group is not a layout name", "[layout]") {
   for (const char* name : {"bs2hd", "bs2hd_bshd", "bs3hd_bs3hd", "bshd_bs3hd", "bshd_bs2hd_bshd", "bshd_", "_bshd",
                            "bshd_bshd_bshd_bshd", "t2hd", "thd_t3hd", "t3hd_t3hd", "thd_t2hd_thd"})
     CHECK_FALSE(split_layout_name(name));

@@ -17,7 +17,7 @@ TEST_CASE("A function of a library is bound by its type", "[library]") {
   CHECK(math.find("attnprobe_no_such_function") == nullptr);
 }
 
-TEST_CASE("What is missing is named with its library", "[library]") {
+TEST_CASE("A missing symbol is named with its library", "[library]") {
   const DynamicLibrary math("libm.so.6");
   void (*function)() = nullptr;
   try {

@@ -103,7 +103,7 @@ TEST_CASE("A view names place, value and what is allowed", "[json]") {
         R"(operationGraph/a: [1,{"x/y":"z"}] is not a boolean; allowed: true, false)");
 }
 
-TEST_CASE("An object refuses the keys that nobody asked for", "[json]") {
+TEST_CASE("An object refuses unread keys", "[json]") {
   const Json json = Json::parse(R"({"uid": 1, "data_type": "f16", "datatype": "f16"})");
   JsonObject object(JsonView(json, {"a.json"}));
   CHECK(object.take("uid").integer() == 1);
@@ -174,7 +174,7 @@ TEST_CASE("An object of very many keys is refused: each is compared with all bef
   CHECK(parse_json_leniently(object(200'000)).is_discarded());
 }
 
-TEST_CASE("Lenient JSON gives up where the strict reader throws, and is no deeper", "[json]") {
+TEST_CASE("Lenient JSON gives up where the strict reader throws, at the same depth", "[json]") {
   CHECK(parse_json_leniently(R"({"a": [1, {"b": null}], "a": 2})") == Json({{"a", 2}}));
   for (const char* broken : {"", "{", "{} {}", "\"\xff\"", "1e999", "[1] // two", "nul"}) {
     INFO(broken);

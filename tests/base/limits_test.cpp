@@ -163,7 +163,7 @@ TEST_CASE("Axes of a billion cells in a small cells.jsonl are refused", "[limits
   CHECK_THAT(run.err, ContainsSubstring(":1: /axes: 900000000 cells (3000 configs x 1000 GPUs x 300 cuDNNs) are more"));
 }
 
-TEST_CASE("Options that are no numbers, or ask for more than there is, are refused in a line", "[limits]") {
+TEST_CASE("Options that are not numbers, or too large, are refused in one line", "[limits]") {
   const std::string problem = "--heads 8 --seqlen 128 --head-dim 64 --target h200 ";
   const std::pair<const char*, const char*> cases[] = {
       {"--timeout nan", "\"nan\" is not a time in seconds; allowed: above 0, up to 1000000"},

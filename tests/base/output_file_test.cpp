@@ -45,7 +45,7 @@ bool can_be_others() {
 
 }  // namespace
 
-TEST_CASE("A report file has what was put there last, and nothing lies beside it", "[output]") {
+TEST_CASE("A report file has the last report, and no temporary file is left", "[output]") {
   const TemporaryFolder folder;
   {
     OutputFile file(folder.path() / "r.json");
@@ -116,7 +116,7 @@ TEST_CASE("A report keeps the mode of the one before, and no other can read it m
   CHECK((fs::status(path).permissions() & fs::perms::all) == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("Nothing lies in the folder between two reports, whose names nobody can lay a link at", "[output]") {
+TEST_CASE("Between two reports the folder has no file at whose name a link could be put", "[output]") {
   const TemporaryFolder folder;
   const auto victim = folder.file("victim", "precious");
   fs::create_symlink(victim, folder.path() / fmt::format("r.json.{}.tmp", getpid()));
@@ -127,7 +127,7 @@ TEST_CASE("Nothing lies in the folder between two reports, whose names nobody ca
   CHECK(read_text(folder.path() / "r.json") == "text");
 }
 
-TEST_CASE("A link of one's own is followed, to a file that is not there too", "[output]") {
+TEST_CASE("Your own link is followed, also to a missing file", "[output]") {
   const TemporaryFolder folder;
   fs::create_symlink("there", folder.path() / "here");
   OutputFile(folder.path() / "here").replace("text");
@@ -139,7 +139,7 @@ TEST_CASE("A link of one's own is followed, to a file that is not there too", "[
              ContainsSubstring("Too many levels of symbolic links"));
 }
 
-TEST_CASE("Links that somebody else made, or that lie in somebody else's folder, are not followed", "[output]") {
+TEST_CASE("Links of another user, or in another user's folder, are not followed", "[output]") {
   if (!can_be_others()) return;
   const TemporaryFolder folder;
   const auto victim = folder.file("victim", "precious");
@@ -167,7 +167,7 @@ TEST_CASE("A named pipe is refused at once, not waited for", "[output]") {
         path + ": cannot be written: it is a named pipe; allowed: a regular file, /dev/stdout, /dev/null");
 }
 
-TEST_CASE("What cannot be taken back is a stream", "[output]") {
+TEST_CASE("An output that cannot be rewritten is a stream", "[output]") {
   const TemporaryFolder folder;
   CHECK(OutputFile("/dev/null").is_stream());
   CHECK(OutputFile("/dev/stdout").is_stream());

@@ -31,13 +31,13 @@ TEST_CASE("Bytes that are not UTF-8 are told one by one", "[printable]") {
   CHECK(printable("\xc0\xaf\xf5") == "\\xc0\\xaf\\xf5");  // overlong, beyond Unicode
 }
 
-TEST_CASE("Lines are no commands of a CI system", "[printable]") {
+TEST_CASE("Lines are not commands of a CI system", "[printable]") {
   CHECK(printable("::error::x\n  ::set-env\n\u3000::stop") == "\\x3a:error::x\n  \\x3a:set-env\n\u3000\\x3a:stop");
   CHECK(printable("a ##[error]x ##vso[task] ##teamcity[x") == "a \\x23#[error]x \\x23#vso[task] \\x23#teamcity[x");
   CHECK(printable_line("a\n::b\tc") == "a\\x0a::b\\x09c");
 }
 
-TEST_CASE("Colours are ours alone", "[printable]") {
+TEST_CASE("Only attnprobe can set colours", "[printable]") {
   CHECK(printable(coloured("ok", "1;32")) == "\x1b[1;32mok\x1b[0m");
   const std::string text = coloured("ok", "1");
   size_t printed = 0;

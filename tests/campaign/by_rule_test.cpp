@@ -73,7 +73,7 @@ TEST_CASE("of several rules the one that wants the newest cuDNN is told, and its
   CHECK(never.root_cause->in_general.empty());
 }
 
-TEST_CASE("what cudnn-frontend alone refuses is a but by rule too", "[by_rule]") {
+TEST_CASE("a refusal of only cudnn-frontend is a but by rule too", "[by_rule]") {
   const Answer refused = answer(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h100", "9.7.0");
   REQUIRE(refused.usable == Usable::but);
   CHECK(refused.but.front().kind == answer::ObstacleKind::frontend);
@@ -94,7 +94,7 @@ TEST_CASE("by rule a demand is kept or refused, never dropped", "[by_rule]") {
   CHECK_THAT(workspace.err, ContainsSubstring("the rules know neither workspaces nor notes of engine configs"));
 }
 
-TEST_CASE("the command line says by rule, in every format that people read", "[by_rule]") {
+TEST_CASE("the command line says by rule, in every text format", "[by_rule]") {
   const std::string question =
       "--heads 8 --seqlen 512 --head-dim 64 --paged 16 --mask padding --target h200 --cudnn 9.4";
   const Run run = run_attnprobe(question);
@@ -106,8 +106,7 @@ TEST_CASE("the command line says by rule, in every format that people read", "[b
   CHECK_THAT(run_attnprobe(question + " --format csv").out, ContainsSubstring("By rule: cuDNN was not asked."));
 }
 
-TEST_CASE("a cuDNN from 9.8 on that is not here is answered by rule, and the versions that are here are asked",
-          "[by_rule]") {
+TEST_CASE("a missing cuDNN from 9.8 on is answered by rule, and the installed versions are asked", "[by_rule]") {
   const std::string question = "--heads 8 --seqlen 512 --head-dim 64 --target b200 --cudnn 9.17.9";
   const Run yes = run_attnprobe(question + " --quick");
   INFO(yes.out << yes.err);

@@ -183,7 +183,7 @@ TEST_CASE("a cache that cannot be used is an error that names it", "[matrix][cac
   CHECK(folder.run("out", "--cache /proc/none/answers.sqlite").exit_code == 3);
 }
 
-TEST_CASE("a damaged cache of one's own costs time alone", "[matrix][cache]") {
+TEST_CASE("a damaged cache costs only time", "[matrix][cache]") {
   const MatrixFolder folder;
   const auto ask = [&] {
     return run_attnprobe(

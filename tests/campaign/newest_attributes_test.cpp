@@ -172,7 +172,7 @@ TEST_CASE("a byte for a boolean: taken from 9.25, and what dies of it before is 
   CHECK(has_requirement(old, "byte_boolean"));
 }
 
-TEST_CASE("dynamic shapes: no engine of the newest cuDNN takes them", "[campaign][versions]") {
+TEST_CASE("dynamic shapes: no engine of the newest cuDNN supports them", "[campaign][versions]") {
   if (libraries().empty() || libraries().back().version < CudnnVersion{9, 21, 0}) {
     WARN("SKIPPED: no cuDNN from 9.21 is here (attnprobe cudnn fetch latest)");
     return;

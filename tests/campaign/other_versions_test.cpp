@@ -15,7 +15,7 @@
 
 namespace attnprobe::test::other_versions_test {
 
-TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named with its command",
+TEST_CASE("if a cuDNN refuses, another installed one that supports it is named with its command",
           "[campaign][versions]") {
   campaign::PlanOptions options;
   options.walk.sweep_where_none = false;
@@ -61,7 +61,7 @@ TEST_CASE("where a cuDNN refuses, another one that is here and takes it is named
   CHECK(taken.from->asked_back_to == (*here.begin() < own ? *here.begin() : CudnnVersion{}));
 }
 
-TEST_CASE("a framework's release is asked of the cuDNN that it brings, where it is here", "[campaign][versions]") {
+TEST_CASE("a framework's release is asked with its own cuDNN, if that is installed", "[campaign][versions]") {
   const TemporaryFolder folder;
   const auto library = folder.path() / "attnprobe/cudnn/9.26.1/nvidia/cudnn/lib/libcudnn.so.9";
   std::filesystem::create_directories(library.parent_path());

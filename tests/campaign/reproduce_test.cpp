@@ -43,7 +43,7 @@ TEST_CASE("Every option that changes an answer is in the command, which gives it
   CHECK(reproduce(command.substr(std::string("attnprobe ").size())) == command);
 }
 
-TEST_CASE("What a library is called is looked up once, and is the same", "[reproduce]") {
+TEST_CASE("The name of a library is looked up once, and stays the same", "[reproduce]") {
   LibraryWords words;
   const auto version = CudnnVersion::parse("9.19.0");
   REQUIRE(version);

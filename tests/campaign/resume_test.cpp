@@ -114,7 +114,7 @@ TEST_CASE("a matrix whose config was edited is not gone on with", "[matrix][resu
   CHECK(folder.run("m", cache + " --resume --title other --cudnn " + cudnn_path()).exit_code == 0);
 }
 
-TEST_CASE("what something outside killed is asked again, and is no fault of cuDNN's", "[matrix][resume]") {
+TEST_CASE("a cell killed from outside is asked again, and is not a fault of cuDNN", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   REQUIRE(folder.run("whole").exit_code == 0);
   const Run killed = folder.run("m", "--no-cache --jobs 1", {{"ATTNPROBE_TEST_FAULT", "kill@mode B"}});

@@ -98,7 +98,7 @@ TEST_CASE("A GPU whose plans are run has one worker at a time, whatever the cuDN
   CHECK(only_device.useful_jobs() == 2);
 }
 
-TEST_CASE("What is abandoned is not given out, and nobody waits for it", "[queue]") {
+TEST_CASE("Abandoned work is not given out, and no worker waits for it", "[queue]") {
   const auto all = places(20, 1, 2);
   WorkQueue queue(all, 2, 2, {{0, 1}});
   const auto busy = queue.take({});

@@ -93,7 +93,7 @@ TEST_CASE("one that lacks a part of either kind is incomplete", "[cudnn]") {
   CHECK(contains(run.err + run.out, "libcudnn_engines_runtime_compiled.so.9 is missing"));
 }
 
-TEST_CASE("the small cuDNN of a Python environment is found beside the whole one", "[cudnn]") {
+TEST_CASE("the small cuDNN of a Python environment is found next to the full one", "[cudnn]") {
   const SmallCudnn small;
   const fs::path packages = small.folder() / "venv/lib/python3.12/site-packages";
   fs::create_directories(packages);

@@ -75,7 +75,7 @@ TEST_CASE("A question is answered by the gate of the release that it names", "[e
   CHECK_THAT(answer.command, StartsWith("attnprobe "));
 }
 
-TEST_CASE("Shapes are read in the words of programs and people", "[explain]") {
+TEST_CASE("Shapes are read in the words of programs and users", "[explain]") {
   for (const char* shape :
        {"q.shape=(2,16,4096,320)", "q: (2, 16, 4096, 320)", "query [2, 16, 4096, 320]",
         "q: torch.Size([2, 16, 4096, 320])",
@@ -97,7 +97,7 @@ TEST_CASE("Shapes are read in the words of programs and people", "[explain]") {
   CHECK(value_of(question_in("q = tensor(..., requires_grad=True) of attention"), "pass") == "bprop");
 }
 
-TEST_CASE("A message that does not say why is answered by the call beside it", "[explain]") {
+TEST_CASE("A message that does not say why is answered by the call next to it", "[explain]") {
   const std::string none = "RuntimeError: No available kernel. Aborting execution. torch 2.9.1 on RTX 4090, ";
   const TextAnswer gate = asked_answer_to(none + "q.shape=(2,16,4096,320) bf16 is_causal=True");
   REQUIRE_FALSE(gate.refusals.empty());

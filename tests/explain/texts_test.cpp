@@ -46,8 +46,7 @@ TEST_CASE("Nothing is said of lines that have nothing to do with attention", "[t
   }
 }
 
-TEST_CASE("Of the texts that people pasted nine in ten are answered in their layer, and none in a deeper one",
-          "[texts]") {
+TEST_CASE("Nine in ten pasted texts are answered in their layer, and none in a deeper one", "[texts]") {
   const Json texts = Json::parse(fixture("texts/texts.json"))["texts"];
   size_t right = 0;
   for (const Json& text : texts) {

@@ -46,8 +46,7 @@ std::optional<DataType> bias_type(const FrameworkCall& call) {
 
 }  // namespace
 
-TEST_CASE("a float32 mask beside Q in 16 bits is misread before PyTorch 2.14, and declared from then on",
-          "[frameworks]") {
+TEST_CASE("a float32 mask with a 16-bit Q is misread before PyTorch 2.14, and declared from then on", "[frameworks]") {
   const std::string wide = "torch.randn(2, 4, 32, 32, dtype=torch.float32)";
   const FrameworkCall old = torch_call(wide, "2.13.0");
   CHECK_FALSE(bias_type(old).has_value());  // cuDNN gets Q's type

@@ -130,7 +130,7 @@ TEST_CASE("a call of JAX gives the graphs that JAX's log shows", "[frameworks]")
   CHECK(window.graphs.at(0).mask.window_right == 0);
 }
 
-TEST_CASE("the gate is asked about the very call, not about the config alone", "[frameworks]") {
+TEST_CASE("the gate is asked about the call itself, not only about the config", "[frameworks]") {
   const std::string grouped =
       R"("query": [2, 8, 512, 64], "key": [2, 2, 512, 64], "value": [2, 2, 512, 64], "dtype": "bf16")";
   CHECK(gate_of("torch", torch_call("{" + grouped + "}"), 90).text ==
@@ -183,7 +183,7 @@ TEST_CASE("the gate is asked about the very call, not about the config alone", "
   CHECK(refused_by(R"("nested_lengths": [100, 512])") == "nested_not_enabled");
 }
 
-TEST_CASE("forward alone, or both passes where a gradient is asked for", "[frameworks]") {
+TEST_CASE("only forward, or both passes if a gradient is asked for", "[frameworks]") {
   const std::string q = R"({"shape": [2, 8, 512, 64], "dtype": "bfloat16", "requires_grad": true})";
   const std::string other = R"({"shape": [2, 8, 512, 64], "dtype": "bfloat16"})";
   const auto both =
@@ -309,7 +309,7 @@ TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the g
   CHECK(graph.json().size() == 2);
 }
 
-TEST_CASE("a framework's release is judged with the cudnn-frontend that it brings", "[frameworks]") {
+TEST_CASE("a framework's release is judged with its own cudnn-frontend", "[frameworks]") {
   const auto frontend_of = [](const std::string& words) {
     return rules::frontend_of(rules::choose_gates({words}, "--framework"));
   };

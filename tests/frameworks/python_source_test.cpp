@@ -116,7 +116,7 @@ TEST_CASE("The backends that the source leaves enabled are part of the call", "[
   CHECK(context("torch.backends.cuda.enable_cudnn_sdp(False)\nif True:") == Json{{"cudnn_sdp_enabled", false}});
 }
 
-TEST_CASE("What a function is called with, and the first of a loop's values, are its parameters", "[calls]") {
+TEST_CASE("The arguments of a function, and the first of a loop's values, are its parameters", "[calls]") {
   const SourceCall call = call_in(R"(
 def attend(q, k, v, causal=True):
     return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
@@ -147,7 +147,7 @@ B, H, L, D = 4, 8, 128, 64
   CHECK(call.guesses == std::vector<std::string>{"without mask, whose value the source does not show"});
 }
 
-TEST_CASE("What is no source, or shows no sizes, makes no call", "[calls]") {
+TEST_CASE("Text that is not source, or shows no sizes, makes no call", "[calls]") {
   CHECK(source_calls("").empty());
   CHECK(source_calls("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
   CHECK(source_calls("out = F.scaled_dot_product_attention(q, k, v)").empty());
@@ -194,7 +194,7 @@ TEST_CASE("A short source cannot make large values", "[calls]") {
   CHECK_FALSE(is_known(value_of("int(1e300)")));
 }
 
-TEST_CASE("What a source takes grows with its length alone", "[calls]") {
+TEST_CASE("The cost of a source grows only with its length", "[calls]") {
   for (const std::string& text : std::vector<std::string>{
            repeated("scaled_dot_product_attention(q,k,v)\n", 3000),
            repeated("scaled_dot_product_attention(q,k,v)\n", 1000) + "#" + std::string(1'000'000, 'x'),

@@ -243,7 +243,7 @@ TEST_CASE("Transformer Engine's own rules", "[te]") {
   CHECK_THAT(first_rule(R"("attn_mask_type": "arbitrary")", h200), ContainsSubstring("arbitrary"));
 }
 
-TEST_CASE("Every rule of Transformer Engine refuses its example and not what lies beside it", "[te][rules]") {
+TEST_CASE("Every rule of Transformer Engine refuses its example and not the neighbours", "[te][rules]") {
   const auto& rules = rules::framework_rules("transformer-engine");
   // Whether that rule is among those that refuse the call; cuDNN 9.19.0 and sm 90 by default.
   const auto refuses = [&](const Json& members, const std::string& id) {

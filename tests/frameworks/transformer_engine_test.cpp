@@ -177,7 +177,7 @@ TEST_CASE("calls out of a PyTorch log", "[te]") {
   CHECK(cached.pages_k.max_pages_per_seq == 16);
 }
 
-TEST_CASE("what a dump holds beside the call is kept", "[te]") {
+TEST_CASE("other content of a dump is kept", "[te]") {
   std::string log = fixture("te-pytorch-log.txt");
   const std::string usual = "'context_parallel': False", other = "'context_parallel': True";
   log.replace(log.find(usual), usual.size(), other);

@@ -39,7 +39,7 @@ std::string unknown(const std::string& selection) {
 
 // ---- the catalogue
 
-TEST_CASE("The catalogue has the GPUs that people ask about", "[target]") {
+TEST_CASE("The catalogue has the common GPUs", "[target]") {
   for (const char* id :
        {"t4",      "a100-40gb", "a100",         "a10",      "a30",        "rtx3090", "l4",    "l40s",
         "rtx4090", "h100",      "h100-pcie",    "h100-nvl", "h200",       "gh200",   "b200",  "gb200",
@@ -77,7 +77,7 @@ TEST_CASE("Aliases find their target", "[target]") {
   CHECK(find("l40ss") == nullptr);
 }
 
-TEST_CASE("A GPU is found as people type it", "[target]") {
+TEST_CASE("A GPU is found by common spellings", "[target]") {
   for (const char* word : {"4090", "RTX 4090", "rtx-4090", "NVIDIA GeForce RTX 4090"})
     CHECK(find(word) == find("rtx4090"));
   CHECK(find("L40S") == find("l40s"));
@@ -209,7 +209,7 @@ TEST_CASE("A file is a target wherever a name is", "[target]") {
         "./nowhere: cannot be opened: No such file or directory");
 }
 
-TEST_CASE("A file with the id of another chosen target is not dropped in silence", "[target]") {
+TEST_CASE("A file with the id of another chosen target is not dropped silently", "[target]") {
   const TemporaryFolder folder;
   const auto path = folder.file("l40s.json", fixture("h200-measured.json")).string();
   size_t count = 0;

@@ -436,12 +436,12 @@ TEST_CASE("Two tensors of one uid are refused", "[graph][json]") {
              StartsWith("operation graph: /tensors/5/uid: a second tensor"));
 }
 
-TEST_CASE("Lists that are no arrays are a usage error", "[graph][json]") {
+TEST_CASE("Lists that are not arrays are a usage error", "[graph][json]") {
   CHECK(refusal([](Json& j) { j["tensors"] = {{"a", 1}}; }) == "operation graph: /tensors: {\"a\":1} is not an array");
   CHECK(refusal([](Json& j) { j["operations"] = 5; }) == "operation graph: /operations: 5 is not an array");
 }
 
-TEST_CASE("A fraction is no uid and no extent", "[graph][json]") {
+TEST_CASE("A fraction is neither a uid nor an extent", "[graph][json]") {
   CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["uid"] = 1.5; }),
              StartsWith("operation graph: /tensors/0/uid: 1.5 is not an integer"));
   CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["dims"][2] = 8.5; }),
@@ -483,7 +483,7 @@ TEST_CASE("The drawing has a box an operation and an ellipse a real tensor", "[g
         "  t3 -> op1 [label=\"b\"];\n  op1 -> t4 [label=\"c\"];\n");
 }
 
-TEST_CASE("Statistics that nobody reads are in the drawing, dashed", "[graph][dot]") {
+TEST_CASE("Unread statistics are in the drawing, dashed", "[graph][dot]") {
   const std::string dot = to_dot(graph_of(R"("pattern": "sdpa_composite")"), "x");
   CHECK_THAT(lines_with(dot, "dashed"), ContainsSubstring("label=\"Stats\\nf32 2x3x8x1\""));
 }

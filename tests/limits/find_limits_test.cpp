@@ -110,7 +110,7 @@ TEST_CASE("Heads of K and V are every divisor of those of Q", "[limits]") {
   }
 }
 
-TEST_CASE("What a long range leaves out is printed as not asked", "[limits]") {
+TEST_CASE("Skipped values of a long range are printed as not asked", "[limits]") {
   Question asked = question("seqlen_q=1:2000", {}, "h100",
                             {{"heads", 2}, {"seqlen_q", 1}, {"seqlen_kv", 96}, {"head_dim", 64}, {"pass", "fprop"}});
   const Limits found = find_limits(asked, {}, {});
@@ -197,7 +197,7 @@ TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
              ContainsSubstring("takes one field, or two for a map"));
 }
 
-TEST_CASE("A shape that nobody gave is assumed, and said", "[limits]") {
+TEST_CASE("A missing shape is assumed, and reported", "[limits]") {
   const Run table = run_attnprobe("limits head_dim=8:64:8 --target a100");
   CHECK(table.exit_code == 0);
   CHECK_THAT(table.out, ContainsSubstring("(heads 8, seqlen 1024, since nothing else was said)"));
@@ -228,7 +228,7 @@ TEST_CASE("How many numbers in a row were left out is counted within runs", "[li
   CHECK(widest_unasked(found) == 32);
 }
 
-TEST_CASE("Times are asked of GPUs that are there, and of maps", "[limits]") {
+TEST_CASE("Times are only for real GPUs and maps", "[limits]") {
   const std::string map =
       "limits head_dim=60:128:34,seqlen=64:128:64 --heads 2 --pattern sdpa_composite --by time --target h200";
   const Run simulated = run_attnprobe(map);

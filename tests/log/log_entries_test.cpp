@@ -79,7 +79,7 @@ TEST_CASE("a real log: every entry is whole, however the file is cut into pieces
   check_same(whole, split_log(log, 3));
 }
 
-TEST_CASE("Windows line ends and launchers' prefixes are no part of a line", "[log]") {
+TEST_CASE("Windows line ends and launchers' prefixes are not part of a line", "[log]") {
   const std::string plain = entry("cudnnCreate()", "a: type=int; val=1;");
   std::string windows;
   for (const char c : plain) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);

@@ -68,7 +68,7 @@ TEST_CASE("An error stack gives each engine config once, with its reasons innerm
   check_forum_case(parse_engine_configs(fixture("support-checks-l40s-two-matmul-mode-a.txt")));
 }
 
-TEST_CASE("FALLBACK's engine configs come in order, with knobs that nobody chose as -1", "[log]") {
+TEST_CASE("FALLBACK's engine configs come in order, with unset knobs as -1", "[log]") {
   const auto configs = parse_engine_configs(fixture("support-checks-l40s-two-matmul-fallback.txt"));
   CHECK(engines(configs) == Ids{0, 1, 2, 3, 4, 5, 6, 7});
   CHECK(configs.at(1).knobs == Knobs{{"KERNEL_CFG", -1}});
@@ -151,7 +151,7 @@ TEST_CASE("A text that ends anywhere is read without harm", "[log]") {
   CHECK(parse_engine_configs("").empty());
 }
 
-TEST_CASE("What is no engine config is left out", "[log]") {
+TEST_CASE("Entries that are not an engine config are left out", "[log]") {
   for (const char* json : {"{}", "[]", "3", "{\"engineId\":\"2\"}", "not json", "{\"engineId\":2", ""}) {
     INFO(json);
     CHECK(parse_engine_configs(fmt::format("{}    engineConfig: type=json; val={};\n", checks, json)).empty());
@@ -199,7 +199,7 @@ TEST_CASE("FALLBACK's candidates are all engines", "[log]") {
         Ids{0, 1, 2, 3, 4, 5, 6, 7});
 }
 
-TEST_CASE("Engines that other calls name are no candidates", "[log]") {
+TEST_CASE("Engines that other calls name are not candidates", "[log]") {
   const std::string line =
       "    apiLog: type=json; val={\"operationGraph\":{},\"engine\":{\"engineId\":5,\"knobChoices\":{}}};\n";
   CHECK(parse_candidates(other_call + line).empty());
@@ -224,7 +224,7 @@ TEST_CASE("A failed plan's traceback gives its errors, innermost first", "[log]"
   CHECK(reasons.back().reason == "ptrDesc->finalize()");
 }
 
-TEST_CASE("Info lines and free warnings are no reasons", "[log]") {
+TEST_CASE("Info lines and free warnings are not reasons", "[log]") {
   CHECK(parse_reasons("    Info: Traceback contains 1 message(s)\n    Warning: No viable engine configs "
                       "among (1) heuristics result(s). \n"
                       "    Info: CUDNN_STATUS_SUCCESS; Reason: all is well\n    Warning: CUDNN_STATUS_X "

@@ -79,8 +79,9 @@ TEST_CASE("fp8 ragged backward on Hopper: its only config does not compile, so a
   CHECK(result.verdict == Verdict::unsupported);
 }
 
-TEST_CASE("deterministic backward on Blackwell: cudnn-frontend's own engine config is asked beside the heuristics",
-          "[engines]") {
+TEST_CASE(
+    "deterministic backward on Blackwell: cudnn-frontend's own engine config is asked in addition to the heuristics",
+    "[engines]") {
   const Answer result = probe_one(
       R"({"pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64, "deterministic": true})", "b200");
   if (!is_cudnn_9_19(result)) return;

@@ -9,7 +9,7 @@
 
 namespace attnprobe::test::plan_kernels_test {
 
-TEST_CASE("a plan compiled for a GPU that is not there names its kernel, registers, threads and memory", "[plans]") {
+TEST_CASE("a plan compiled for a simulated GPU names its kernel, registers, threads and memory", "[plans]") {
   probe::WalkOptions options;
   options.modes = {"A"};
   options.plans = probe::Plans::first;

@@ -149,7 +149,7 @@ TEST_CASE("every knob value is tried with --engines knobs, and more is found tha
     if (!config.check.supported) CHECK(!config.reasons.empty());
 }
 
-TEST_CASE("plans compile for a GPU that is not there, and are not said to be loaded", "[walk][plans]") {
+TEST_CASE("plans compile for a simulated GPU, and are not reported as loaded", "[walk][plans]") {
   probe::WalkOptions options;
   options.plans = probe::Plans::build;
   options.modes = {"A"};

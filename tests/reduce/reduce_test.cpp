@@ -65,7 +65,7 @@ TEST_CASE("what the failure does not need is left out, and sizes go down as far 
   CHECK(find("--batch 1").kept);
 }
 
-TEST_CASE("a config that does not fail, or that nobody could ask, is not reduced", "[reduce]") {
+TEST_CASE("a config that does not fail, or that could not be asked, is not reduced", "[reduce]") {
   const auto config = spec(R"({"heads": 1, "seqlen": 8, "head_dim": 8})");
   CHECK_THAT(usage_error([&] { reduce::reduce(config, [](const auto&) { return reduce::Failure{}; }); }),
              StartsWith("the config is supported here, so there is nothing to reduce"));

@@ -140,7 +140,7 @@ TEST_CASE("cudnn-frontend's JSON with lists of host values is read, lengths and 
              ContainsSubstring("the values of SEQ_LEN_Q are not 2 lengths from 0 to 32"));
 }
 
-TEST_CASE("What is no attention, and what cannot be read, is said by replay as by explain", "[replay][explain]") {
+TEST_CASE("replay reports other graphs and unreadable ones as explain does", "[replay][explain]") {
   const std::string convolution = "tests/fixtures/frontend-convolution.json";
   const Run replayed = run_attnprobe("replay " + convolution + " --target h100");
   CHECK(replayed.exit_code == 2);

@@ -162,7 +162,7 @@ TEST_CASE("JSON with a value that means nothing is said with its place", "[log]"
       "operationGraph/nodes/8/pointwiseMode: \"CUDNN_POINTWISE_EXPO\" is not a known value; allowed: \"CUDNN_POINTWISE_ADD\""));
 }
 
-TEST_CASE("lines that somebody pasted: every engine's reason", "[log]") {
+TEST_CASE("pasted lines: every engine's reason", "[log]") {
   const LogHistory history = history_of(fixture("forum-318288.txt"));
   REQUIRE(history.graphs.size() == 1);
   CHECK(!history.has_entries());
@@ -188,7 +188,7 @@ TEST_CASE("of many engines' reasons the one that came furthest is the cause", "[
   CHECK(explanation.reasons.size() > 2);
 }
 
-TEST_CASE("a log of warnings alone still tells why", "[log]") {
+TEST_CASE("a log of only warnings still tells why", "[log]") {
   const LogHistory history = history_of(fixture("support-checks-no-driver.txt"));
   REQUIRE(history.graphs.size() == 1);
   CHECK(!history.graphs[0].imported);

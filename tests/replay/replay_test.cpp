@@ -235,7 +235,7 @@ TEST_CASE("a log that cuDNN writes of attnprobe's own graphs replays to the iden
   CHECK(found == written.hashes);
 }
 
-TEST_CASE("explain names the cause that the probe names, from the log alone", "[explain][slow]") {
+TEST_CASE("explain names the cause that the probe names, only from the log", "[explain][slow]") {
   size_t refused = 0;
   for (const char* gpu : {"l40s", "b200", "t4"}) {
     const Written written = write_log(gpu, {"fp8", "heads-and-dims", "legacy", "ragged-and-paged"});
@@ -303,7 +303,7 @@ TEST_CASE("cudnn-frontend's JSON is replayed: as a file, as a line of a log, ser
   CHECK(serialized == 1);
 }
 
-TEST_CASE("explain: a refused graph, from the text alone", "[explain]") {
+TEST_CASE("explain: a refused graph, only from the text", "[explain]") {
   const Run run = run_attnprobe("explain - -v", {}, fixture("forum-318288.txt"));
   CHECK(run.exit_code == 0);
   for (const char* part : {"standard input: 1 graph, 1 refused", "root cause: multi_gemm (engine 7 came furthest)",
@@ -338,7 +338,7 @@ TEST_CASE("explain: what a pasted error stack does not say is left out", "[expla
   CHECK_FALSE(contains(run.out, "BACKEND_?_DESCRIPTOR"));
 }
 
-TEST_CASE("explain: an exception's text alone says who refused and what to do next", "[explain]") {
+TEST_CASE("explain: an exception's text is enough to say who refused and what to do next", "[explain]") {
   const Run run = run_attnprobe("explain -", {},
                                 "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans "
                                 "support the graph.\n");

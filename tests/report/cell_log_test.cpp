@@ -65,7 +65,7 @@ class Begun {
 
 }  // namespace
 
-TEST_CASE("a cell file is gone on with by the same matrix alone, and says what differs", "[cells]") {
+TEST_CASE("only the same matrix continues a cell file, and the error says what differs", "[cells]") {
   const Begun same;
   CHECK(same.refusal().empty());
   SECTION("configs") {
@@ -124,7 +124,7 @@ TEST_CASE("a cell file without digests is read, but not gone on with", "[cells]"
           ": --resume: it does not record its configs, targets and options (written by an older attnprobe or a merge of different parts); name another --out, or --overwrite to start again");
 }
 
-TEST_CASE("a line that is no JSON is no answer to go on with", "[cells]") {
+TEST_CASE("a line that is not JSON is not an answer to continue with", "[cells]") {
   const Begun begun;
   std::string text = read_text(begun.file());
   const size_t cell = text.find("{\"cell\"");

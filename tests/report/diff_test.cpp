@@ -101,7 +101,7 @@ TEST_CASE("the same engine config with other machine code is a change of kernel,
   CHECK(change(before, answer("supported", "", {engine(2)})).empty());
 }
 
-TEST_CASE("a but is no yes, and the obstacles say why", "[diff]") {
+TEST_CASE("a but is not a yes, and the obstacles say why", "[diff]") {
   const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
   auto but = good, other = good;
   but.word = other.word = "but";

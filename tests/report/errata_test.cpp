@@ -134,7 +134,7 @@ TEST_CASE("An engine config that ran wrong is one rule for each form of the tag"
   CHECK(file["rules"][1]["rule_id"] == "eng2_k24=7: wrong_result, sm_90, cuDNN 9.19.0, tag without names");
 }
 
-TEST_CASE("cudnn-frontend's check blocks what the rules name and nothing beside", "[errata]") {
+TEST_CASE("cudnn-frontend's check blocks what the rules name and nothing else", "[errata]") {
   const Json file = errata_of(result_of(causal, {ran(2, {{"KERNEL_CFG", 7}, {"STAGES", 2}}, "crashed")}));
   for (const std::string& tag : {causal_tag, std::string(14, '_')}) {
     CHECK(check_errata(file, tag + "eng2_k14=2_k24=7"));
@@ -156,7 +156,7 @@ TEST_CASE("A graph of one operation has an empty name for its operation and is f
   CHECK_FALSE(check_errata(errata_of(result), "eng2"));
 }
 
-TEST_CASE("Only what is no answer of cuDNN is an erratum", "[errata]") {
+TEST_CASE("Answers of cuDNN are not errata", "[errata]") {
   for (const std::string status : {"crashed", "timeout", "wrong_result", "cuda_error"}) {
     INFO(status);
     CHECK(errata_of(result_of(causal, {ran(2, {}, status)}))["rules"].size() == 2);
@@ -190,7 +190,7 @@ TEST_CASE("A plan whose building killed the worker is an erratum", "[errata]") {
   CHECK(errata_of(result_of(causal, {fine, built(12, {}, "crashed")}))["rules"].size() == 2);
 }
 
-TEST_CASE("What was seen again is the same rule, another GPU or cuDNN is another", "[errata]") {
+TEST_CASE("A repeated observation is the same rule; another GPU or cuDNN is another", "[errata]") {
   const answer::Answer first = result_of(causal, {ran(2, {}, "wrong_result")});
   answer::Answer other_shape = result_of(causal + R"(, "batch": 4)", {ran(2, {}, "crashed")});
   CHECK(errata({&first, &other_shape, &first})["rules"].size() == 2);
@@ -222,7 +222,7 @@ TEST_CASE("A rule tells what ran right and is blocked too", "[errata]") {
   CHECK(rules[1]["also_blocks"] == Json{{"eng2_k24=31", 1}, {"eng2_k24=3", 3}});
 }
 
-TEST_CASE("What the format cannot name is said to be so", "[errata]") {
+TEST_CASE("Engines that the format cannot name are reported", "[errata]") {
   const Json file = errata_of(result_of(R"(, "pattern": "sdpa_unified")", {ran(9, {{"KERNEL_CFG", 7}}, "cuda_error")}));
   CHECK(file["rules"].empty());
   REQUIRE(file["not_expressible"].size() == 1);
@@ -231,7 +231,7 @@ TEST_CASE("What the format cannot name is said to be so", "[errata]") {
   CHECK(file["not_expressible"][0]["seen"][0]["status"] == "cuda_error");
 }
 
-TEST_CASE("No results are no rules", "[errata]") {
+TEST_CASE("No results give no rules", "[errata]") {
   CHECK(errata({}) == Json{{"version", 1}, {"rules", Json::array()}, {"not_expressible", Json::array()}});
 }
 

@@ -134,7 +134,7 @@ CellTable told_table() {
 
 }  // namespace
 
-TEST_CASE("Markdown says answers, warnings, gates, since when, and what helps", "[formats]") {
+TEST_CASE("Markdown has answers, warnings, gates, first versions, and workarounds", "[formats]") {
   const std::string report = find_format("md")->of_cells(told_table());
   INFO(report);
   CHECK_THAT(report, ContainsSubstring("| plain | 9.19.0: h200 | yes ⚠ | no |"));
@@ -165,7 +165,7 @@ TEST_CASE("Markdown of a large matrix says what it leaves out", "[formats]") {
   CHECK(report.size() < (1 << 20));
 }
 
-TEST_CASE("A page opens the same view by its address, counts, turns, saves and says what helps",
+TEST_CASE("A page opens the same view by its address, counts, turns, saves and has workarounds",
           "[page][browser][slow]") {
   const MatrixFolder folder(R"({
     "targets": ["h200", "l40s", "t4"], "framework": "torch==2.15.0",

@@ -41,11 +41,11 @@ TEST_CASE("Lines have no white space at the end", "[text]") {
   CHECK(aligned({{"a", "b", ""}, {"aaa", "", "c"}, {"x"}, {""}}, 1) == " a    b\n aaa     c\n x\n\n");
 }
 
-TEST_CASE("No rows are no text", "[text]") {
+TEST_CASE("No rows give no text", "[text]") {
   CHECK(aligned({}, 4).empty());
 }
 
-TEST_CASE("Colour codes take no room", "[text]") {
+TEST_CASE("Colour codes have no width", "[text]") {
   CHECK(printable(aligned({{coloured("ok", "1;32"), "x"}, {"three", "y"}}, 0)) ==
         "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
 }
@@ -125,7 +125,7 @@ TEST_CASE("A warning names the targets that it concerns, unless it concerns all"
         "  warning: It hangs. Wait. (issue 1)\n  warning: a100: It lies. Wait. (issue 1)\n");
 }
 
-TEST_CASE("Details say where a source is, colour is for the label alone", "[text]") {
+TEST_CASE("Details say where a source is; only the label is coloured", "[text]") {
   auto a = result_on("a100", answer::Verdict::crashed);
   a.warnings = {bug};
   CHECK(warning_text({&a}, {false, true, 110}) == "  warning: It hangs. Wait. (issue 1: https://x/1)\n");
@@ -135,7 +135,7 @@ TEST_CASE("Details say where a source is, colour is for the label alone", "[text
   CHECK(warning_text({&a}, {false, false, 20}) == "  warning: It hangs.\n  Wait. (issue 1)\n");
 }
 
-TEST_CASE("What stands in the way is in the line, the way out below, with details the source too", "[text]") {
+TEST_CASE("The obstacle is in the line, the way out below, with details the source too", "[text]") {
   auto a = result_on("a100", answer::Verdict::supported);
   weigh(a);
   CHECK(a.usable == answer::Usable::yes);
@@ -160,7 +160,7 @@ TEST_CASE("What stands in the way is in the line, the way out below, with detail
   CHECK(warning_text({&a}, {}) == "  warning: It hangs. Wait. (issue 1)\n");
 }
 
-TEST_CASE("Beside a refusal stands what is needed, and what cudnn-frontend says", "[text]") {
+TEST_CASE("A refusal shows the need, and cudnn-frontend's answer", "[text]") {
   auto a = result_on("a100", answer::Verdict::unsupported), b = result_on("b200", answer::Verdict::unsupported);
   CHECK(requirement_text({&a, &b}, {}).empty());
   a.requirements = b.requirements = {need};

@@ -105,7 +105,7 @@ TEST_CASE("an ordinary call is not refused by the newest release of any framewor
   }
 }
 
-TEST_CASE("frameworks and releases are named as people type them", "[rules]") {
+TEST_CASE("frameworks and releases have common spellings", "[rules]") {
   for (const char* word : {"torch==2.11", "torch 2.11", "torch@2.11.0", "PyTorch 2.11", "pytorch==v2.11.0",
                            "torch==2.11.0+cu130", "Torch = 2.11"}) {
     INFO(word);
@@ -279,7 +279,7 @@ TEST_CASE("a refusal is dated by the releases that refuse this very call", "[rul
   CHECK(answer("torch", wide, 89).refused_since.empty());  // always
 }
 
-TEST_CASE("what a config says and a framework's call cannot is no refusal, and no yes either", "[rules]") {
+TEST_CASE("a config that a framework's call cannot express is neither a refusal nor a yes", "[rules]") {
   const GateAnswer window = answer(
       "torch", R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "mask": {"causal": true, "window_left": 128}})", 90);
   CHECK(window.takes == Takes::not_in_call);

@@ -46,7 +46,7 @@ TEST_CASE("The engines of cudnn-frontend are read, with sources and words", "[ru
   CHECK(by_default == 8);
 }
 
-TEST_CASE("Every engine of cudnn-frontend serves its example and not what lies beside it", "[rules]") {
+TEST_CASE("Every engine of cudnn-frontend supports its example and not the neighbours", "[rules]") {
   for (const FrontendEngineRule& rule : frontend_engine_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -62,7 +62,7 @@ TEST_CASE("Every engine of cudnn-frontend serves its example and not what lies b
   }
 }
 
-TEST_CASE("What cuDNN refuses an engine of cudnn-frontend's may serve", "[rules]") {
+TEST_CASE("An engine of cudnn-frontend may support what cuDNN refuses", "[rules]") {
   CHECK(serving(R"({"pass": "bprop", "sm": 100, "head_dim_qk": 512, "head_dim_v": 512})") == Ids{"sdpa_bwd_sm100"});
   CHECK(serving(R"({"pass": "bprop", "sm": 107, "head_dim_qk": 512, "head_dim_v": 512})") ==
         Ids{"sdpa_bwd_sm107_d512"});

@@ -146,7 +146,7 @@ TEST_CASE("How a known bug shows is data", "[rules]") {
 
 // ---- every entry, where it applies and where it does not
 
-TEST_CASE("Every requirement is unmet in its example and not beside it", "[rules]") {
+TEST_CASE("Every requirement is unmet in its example and not in the neighbours", "[rules]") {
   for (const auto& rule : requirement_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -173,7 +173,7 @@ TEST_CASE("Every requirement is unmet in its example and not beside it", "[rules
   }
 }
 
-TEST_CASE("Every known bug concerns its example and not what lies beside it", "[rules]") {
+TEST_CASE("Every known bug concerns its example and not the neighbours", "[rules]") {
   for (const auto& rule : known_bug_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -189,7 +189,7 @@ TEST_CASE("Every known bug concerns its example and not what lies beside it", "[
   }
 }
 
-TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and not beside it", "[rules]") {
+TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and not the neighbours", "[rules]") {
   for (const std::string& release : attention::frontend_releases) {
     size_t reached = 0;
     for (const auto& rule : frontend_rules(release).refusals) {
@@ -207,7 +207,7 @@ TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and 
   }
 }
 
-TEST_CASE("Every need of the unified operation keeps its example composite, and not what lies beside it", "[rules]") {
+TEST_CASE("Every need of the unified operation keeps its example composite, and not the neighbours", "[rules]") {
   const auto choice = [](const Case& c) { return build::choose_as_frontend(c.spec, {c.cudnn, c.sm}); };
   for (const std::string& release : attention::frontend_releases)
     for (const auto& need : frontend_rules(release).unified) {
@@ -223,7 +223,7 @@ TEST_CASE("Every need of the unified operation keeps its example composite, and 
     }
 }
 
-TEST_CASE("What is plain needs nothing, has no bug and is refused by nobody", "[rules]") {
+TEST_CASE("A plain config needs nothing, has no bug and is not refused", "[rules]") {
   for (const char* changes :
        {"{}", R"({"mask": "causal"})", R"({"pass": "bprop", "dtype": "bf16"})",
         R"({"mask": "padding", "layout": "thd", "sm": 89})", R"({"mask": "padding", "layout": "thd", "sm": 120})"}) {
@@ -247,7 +247,7 @@ TEST_CASE("cudnn-frontend says nothing about patterns that it has not", "[rules]
   CHECK(frontend_answer(c.spec, c.cudnn, c.sm)->version == "1.32.0");
 }
 
-TEST_CASE("What a release of cudnn-frontend refuses is told with since when and until when", "[rules]") {
+TEST_CASE("A refusal of a release of cudnn-frontend has its first and last release", "[rules]") {
   Case c =
       case_of(laid_over(base, Json::parse(R"({"dtype": "fp8_e4m3", "layout": "thd", "mask": "padding", "sm": 120})")));
   const auto answer = [&](const char* release) {
@@ -382,7 +382,7 @@ bool is_9_19() {
 
 }  // namespace
 
-TEST_CASE("What is supported has no unmet requirements", "[rules][probe]") {
+TEST_CASE("A supported config has no unmet requirements", "[rules][probe]") {
   if (!is_9_19()) return;
   for (const auto& result : probe_all(
            R"({"heads": 8, "seqlen": 512, "head_dim": 64, "layout": "thd", "mask": "padding"})", "rtx5090,l40s")) {
@@ -395,7 +395,7 @@ TEST_CASE("What is supported has no unmet requirements", "[rules][probe]") {
   }
 }
 
-TEST_CASE("What cuDNN refuses comes with what it needs", "[rules][probe]") {
+TEST_CASE("A refusal of cuDNN comes with its requirement", "[rules][probe]") {
   if (!is_9_19()) return;
   const auto result = probe_one(
       R"({"heads": 8, "seqlen": 512, "head_dim": 128, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8"})",

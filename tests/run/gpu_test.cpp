@@ -128,7 +128,7 @@ TEST_CASE("the reference is the same on GPU and CPU", "[real_gpu]") {
   }
 }
 
-TEST_CASE("a plan that takes its process down on the GPU costs itself alone", "[real_gpu]") {
+TEST_CASE("a plan that crashes its process on the GPU costs only itself", "[real_gpu]") {
   if (gpus().empty()) return;
   const std::string command =
       "--batch 2 --heads 4 --seqlen 256 --head-dim 64 --pattern sdpa_composite --mode A --target device:0 --timing "

@@ -310,7 +310,7 @@ TEST_CASE("uncertain signs, exponents and sums in 16 bits have room", "[run]") {
 }
 
 // cuDNN gives 1e-7 for these, and a relative limit on zero allows nothing.
-TEST_CASE("gradients that are zero have room for rounding", "[run]") {
+TEST_CASE("gradients that are zero have an allowance for rounding", "[run]") {
   for (const char* config :
        {R"("seqlen_q": 1, "seqlen_kv": 1, "mask": "padding_causal")",
         R"("seqlen_q": 1, "seqlen_kv": 40, "mask": "causal", "bias": {"shape": "1hss", "grad": true})"}) {

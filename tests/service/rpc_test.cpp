@@ -87,7 +87,7 @@ TEST_CASE("a call as source has it is asked as --torch asks it", "[service]") {
   CHECK_THAT(refused({{"torch", "/etc/passwd"}}), ContainsSubstring("params/torch"));
 }
 
-TEST_CASE("a session keeps its workers, and one that died meanwhile is no word on the graph", "[service]") {
+TEST_CASE("a session keeps its workers, and one that died says nothing about the graph", "[service]") {
   const size_t before = children();
   {
     service::Rpc rpc("");
@@ -349,7 +349,7 @@ TEST_CASE("serve ends with an error where its answers are lost or its input cann
   CHECK(waiting.exit_code == 3);
 }
 
-TEST_CASE("a line that is too long costs itself alone", "[service][app]") {
+TEST_CASE("a line that is too long costs only itself", "[service][app]") {
   const std::string behind = request(2, "version", nullptr) + "\n";
   const auto answers_of = [](const Run& run) {
     INFO(run.out << run.err);

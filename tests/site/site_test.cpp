@@ -100,7 +100,7 @@ std::vector<std::string> dead_links(const fs::path& site) {
 
 }  // namespace
 
-TEST_CASE("A site's addresses come from names alone, and no two names have one", "[site]") {
+TEST_CASE("A site's addresses come only from names, and no two names share one", "[site]") {
   CHECK(address_of("deepseek-v3-prefill") == "deepseek-v3-prefill");
   CHECK(address_of("bert-base[pass=fprop,seqlen=512]") == "bert-base~pass=fprop,seqlen=512");
   CHECK(address_of("9.28.1") == "9.28.1");
@@ -256,7 +256,7 @@ TEST_CASE("A site replaces a site, and nothing else", "[site]") {
   CHECK_THAT(site.make("empty.json").err, ContainsSubstring("it has no cells"));
 }
 
-TEST_CASE("What a killed run left beside a site goes with the next one", "[site]") {
+TEST_CASE("Leftovers of a killed run go with the next site", "[site]") {
   const SiteFolder site(three_versions);
   REQUIRE(site.run.exit_code == 0);
   const fs::path beside = fs::path(site.path("site")).parent_path();

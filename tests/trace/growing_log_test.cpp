@@ -112,7 +112,7 @@ TEST_CASE("a log that grows faster than it is read loses its oldest part, and th
   CHECK_THAT(text, !ContainsSubstring("rest of an entry"));
 }
 
-TEST_CASE("the private folder is for this user alone and gone at the end, unless it is kept", "[trace]") {
+TEST_CASE("the private folder is only for this user and gone at the end, unless it is kept", "[trace]") {
   std::filesystem::path path;
   {
     const LogFolder folder("");

@@ -121,7 +121,7 @@ TEST_CASE("trace: attention of several processes, forward and backward, with eng
   CHECK(matrix.exit_code == 0);
 }
 
-TEST_CASE("trace: the report for people", "[trace]") {
+TEST_CASE("trace: the text report", "[trace]") {
   Programs programs;
   const std::string script = programs.script("p.sh", programs.log("pytorch-train-dropout-bf16") + "\nexit 1");
   const Run run = run_attnprobe(traced("--follow", script));
@@ -135,8 +135,7 @@ TEST_CASE("trace: the report for people", "[trace]") {
   CHECK_THAT(run.err, ContainsSubstring("sdpa_composite fprop_train b2 h8 s512 d128 bf16 bshd dropout: "));  // --follow
 }
 
-TEST_CASE("trace: the real cuDNN's log of a GPU that is not there, with what it refuses and the library's file",
-          "[trace]") {
+TEST_CASE("trace: the real cuDNN's log of a simulated GPU, with its refusals and the library's file", "[trace]") {
   Programs programs;
   const std::string report = programs.path("report.json");
   const std::string config = programs.path("c.json");
@@ -161,7 +160,7 @@ TEST_CASE("trace: the real cuDNN's log of a GPU that is not there, with what it 
   CHECK(found["notes"].empty());
 }
 
-TEST_CASE("trace: of very many graphs the report for people shows some, and the configs are all", "[trace][slow]") {
+TEST_CASE("trace: of very many graphs the text report shows some, and the configs are all", "[trace][slow]") {
   Programs programs;
   std::string lengths;
   for (int length = 8; length <= 8 * 130; length += 8) lengths += (lengths.empty() ? "" : ",") + std::to_string(length);
@@ -189,7 +188,7 @@ TEST_CASE("trace: a program that is interrupted with its group ends by that sign
   CHECK_THAT(run.err, ContainsSubstring("2 distinct attention graphs reached cuDNN"));
 }
 
-TEST_CASE("trace: a signal reaches the program once, sent to the trace alone or to the group", "[trace]") {
+TEST_CASE("trace: a signal reaches the program once, sent to only the trace or to the group", "[trace]") {
   Programs programs;
   const std::string counter = programs.script("count.sh", "trap 'echo term' TERM\ntouch " + programs.path("ready") +
                                                               "\nfor i in 1 2 3 4 5 6 7 8; do sleep 0.2; done\n");

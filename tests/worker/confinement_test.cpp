@@ -65,7 +65,7 @@ std::string output_of(const Environment& more) {
 
 }  // namespace
 
-TEST_CASE("a worker for simulated GPUs reads, and neither writes, runs, signals nor reaches anybody", "[worker]") {
+TEST_CASE("a worker for simulated GPUs reads, and neither writes, runs, signals nor connects", "[worker]") {
   const std::string said = output_of({});
   INFO(said);
   CHECK_THAT(said, ContainsSubstring("read:yes"));
@@ -87,7 +87,7 @@ TEST_CASE("ATTNPROBE_UNCONFINED leaves a worker as it is", "[worker]") {
     CHECK_THAT(said, ContainsSubstring(std::string(what) + ":yes"));
 }
 
-TEST_CASE("a worker whose memory has no room is a broken environment or a crash, never a verdict", "[worker]") {
+TEST_CASE("a worker without memory is a broken environment or a crash, never a verdict", "[worker]") {
   const Run run = run_attnprobe(problem, {{"ATTNPROBE_MAX_WORKER_BYTES", "100000000"}});
   INFO(run.out << run.err);
   CHECK((run.exit_code == 3 || run.exit_code == 4));

@@ -25,7 +25,7 @@ struct Attempt {
 
 }  // namespace
 
-TEST_CASE("plans are built beside a turn that is not timed, and only one has the turn", "[run]") {
+TEST_CASE("plans are built during a turn that is not timed, and only one has the turn", "[run]") {
   GpuTurns turns;
   auto turn = std::optional(turns.turn(false));
   Attempt build([&] { turns.build(); });
@@ -65,7 +65,7 @@ TEST_CASE("no more plans are built at a time than may be, however many want to",
   CHECK(third.had());
 }
 
-TEST_CASE("attnprobe's own kernels are built in the place of half of the plans", "[run]") {
+TEST_CASE("attnprobe's own kernels are built instead of half of the plans", "[run]") {
   GpuTurns turns(4);
   auto kernels = std::optional(turns.build_kernels());
   const auto first = turns.build(), second = turns.build();
@@ -75,7 +75,7 @@ TEST_CASE("attnprobe's own kernels are built in the place of half of the plans",
   CHECK(third.had());
 }
 
-TEST_CASE("two workers start on a GPU at a time, none beside a timed turn but its own", "[run]") {
+TEST_CASE("two workers start on a GPU at a time, none during another's timed turn", "[run]") {
   GpuTurns turns;
   auto first = std::optional(turns.open()), second = std::optional(turns.open());
   Attempt third([&] { turns.open(); });

@@ -192,7 +192,7 @@ TEST_CASE("a worker that dies in start-up is a broken environment, one that dies
   CHECK(probe.result["crash"]["stage"] == "mode FALLBACK");
 }
 
-TEST_CASE("a worker that something outside ends is no fault of cuDNN's, whatever it was at", "[run][slow]") {
+TEST_CASE("a worker ended from outside is not a fault of cuDNN, in any step", "[run][slow]") {
   const std::pair<const char*, const char*> signals[] = {
       {"kill", "SIGKILL"}, {"terminate", "SIGTERM"}, {"hangup", "SIGHUP"}, {"interrupt", "SIGINT"}};
   const auto check = [](const Answer& answer, const std::string& signal, const std::string& stage) {
@@ -227,7 +227,7 @@ TEST_CASE("of several workers that build, one that is killed from outside ends t
   CHECK(answer.result["environment_broken"] == true);
 }
 
-TEST_CASE("that no fresh worker starts is no fault of the next plan's", "[run]") {
+TEST_CASE("if no fresh worker starts, the next plan is not at fault", "[run]") {
   // The second start fails.
   const TemporaryFolder folder;
   const std::string script =

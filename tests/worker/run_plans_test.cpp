@@ -62,7 +62,7 @@ TEST_CASE("results that differ from run to run are right, and both reports say t
   CHECK(answer.errata["rules"].empty());
 }
 
-TEST_CASE("the errata of a run name the engine config that computed something wrong, and it alone", "[run]") {
+TEST_CASE("the errata of a run name only the engine config that computed something wrong", "[run]") {
   const Answer answer = ask(mode_a, double_with("wrong@2"));
   check_ran(answer, 1);
   const auto wrong = viable(answer, 2);
@@ -126,7 +126,7 @@ TEST_CASE("a GPU that is too small for one engine does not hide what became of t
   CHECK(answer.result["root_cause"]["engine"] == 2);
 }
 
-TEST_CASE("plans of GPUs that are not there run nowhere: a usage error that says what is allowed", "[run]") {
+TEST_CASE("plans of simulated GPUs do not run: a usage error that says what is allowed", "[run]") {
   const Run run = run_attnprobe(small_problem + "--target h200,l40s --plans run");
   CHECK(run.exit_code == 2);
   CHECK(run.out.empty());

@@ -149,7 +149,7 @@ TEST_CASE("The config that works is written", "[suggest]") {
   CHECK(again["results"][0]["config"]["head_dim_qk"] == 104);
 }
 
-TEST_CASE("What a reason's help changes is a kind of change that is tried", "[suggest]") {
+TEST_CASE("The change in a reason's help is a kind of change that is tried", "[suggest]") {
   const auto kinds = change_kinds();
   size_t count = 0;
   for (const auto& reason : answer::known_reasons())

@@ -241,7 +241,7 @@ TEST_CASE("A GPU that is always throttled ends in a status, in time", "[timing]"
   CHECK(Json(findings)["median_ms"].is_null());
 }
 
-TEST_CASE("What takes no time did not run, and is no sample", "[timing]") {
+TEST_CASE("A run without time did not run, and is not a sample", "[timing]") {
   for (const double time : {0.0, -1.0, std::nan("")}) {
     Script script{{{time, 0, 0}}};
     const auto findings = script.measured();
