@@ -91,7 +91,9 @@ class Site:
     def __init__(self, program):
         self.errors, self.files = [], set()
         self.parts = json.loads(NAVIGATION.read_text())["parts"]
-        generated = {**docs_site_reference.pages(program), **docs_site_sentences.pages(), **docs_site_ids.pages()}
+        generated = {**docs_site_reference.pages(program), **docs_site_sentences.pages()}
+        if any(entry["page"] == docs_site_ids.PAGE for entry in self.entries()):
+            generated.update(docs_site_ids.pages())
         self.pages = {}
         for entry in self.entries():
             source = entry["page"]

@@ -88,7 +88,7 @@ class Exceptions(unittest.TestCase):
 
 class Repository(unittest.TestCase):
     def test_checked_files_have_no_findings(self):
-        begun = time.monotonic()
+        begun = time.process_time()
         checker, wrong, read = english.Checker(RULES), [], set()
         for name, path in english.files([]):
             kinds = [kind for kind in RULES["checked"] if checker.is_checked(kind, name)]
@@ -97,7 +97,7 @@ class Repository(unittest.TestCase):
                 wrong += [f"{name}:{line}: {what}" for kind, line, what in checker.findings(name, path.read_text(errors="replace")) if kind in kinds]
         self.assertEqual(wrong, [], "\n".join(wrong))
         self.assertGreater(len(read), 3)
-        self.assertLess(time.monotonic() - begun, 10)
+        self.assertLess(time.process_time() - begun, 10)
         for kind, patterns in RULES["checked"].items():
             for pattern in patterns:
                 self.assertTrue(any(english.matches(name, [pattern]) for name in read), f"{kind}: no file is {pattern}")
