@@ -117,7 +117,7 @@ class Limits(unittest.TestCase):
     def test_usage(self):
         with self.assertRaisesRegex(attnprobe.UsageError, 'field: "hed_dim" is not a field .*did you mean "head_dim"'):
             attnprobe.limits("hed_dim")
-        with self.assertRaisesRegex(attnprobe.UsageError, "h200: it is simulated"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "h200: timing needs a real GPU"):
             attnprobe.limits({"head_dim": [64, 128], "seqlen": [64, 128]}, by="time", target="h200")
 
 

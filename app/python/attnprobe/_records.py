@@ -220,8 +220,8 @@ class Framework(_behaviour.Framework, Document):
     #: "PyTorch 2.15.0"
     title: str = ""
     release: str = ""
-    #: whether a call gets to cuDNN; by_name: only where the program names it; not_in_call: the call cannot say what
-    #: the config says; wrong: cuDNN computes something else than the call means; unknown: no rules of this release are
+    #: whether a call reaches cuDNN. `by_name`: only if the program selects it. `not_in_call`: the call cannot express
+    #: the config. `wrong`: cuDNN computes something other than the call means. `unknown`: no rules of this release are
     #: known
     takes: str = ""
     text: str = ""
@@ -232,7 +232,7 @@ class Framework(_behaviour.Framework, Document):
     #: the first later release that accepts it; empty for none
     taken_from: str = ""
     refusals: Tuple[GateRefusal, ...] = ()
-    #: how a program names cuDNN
+    #: how a program selects cuDNN
     by_name: str = ""
     #: that the release pins; empty where it pins none, or none was read
     cudnn: str = ""
@@ -277,8 +277,8 @@ class Result(_behaviour.Result, Document):
     usable: Optional[Usable] = None
     #: the obstacles, for usable but
     but: Tuple[Obstacle, ...] = ()
-    #: the first cuDNN that takes the config on this target: asked (the next older one of this machine refuses it), or
-    #: by the version rules; not there where it is not known
+    #: the first cuDNN that supports the config on this target. Asked (the next older installed one refuses it) or by
+    #: the version rules; absent if unknown
     since: Optional[Since] = field(default=None, metadata={"key": "from"})
     #: the version rules say this; cuDNN was not asked, since it is before 9.8 or not installed
     by_rule: bool = False
