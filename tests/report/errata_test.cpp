@@ -190,7 +190,7 @@ TEST_CASE("A plan whose building killed the worker is an erratum", "[errata]") {
   CHECK(errata_of(result_of(causal, {fine, built(12, {}, "crashed")}))["rules"].size() == 2);
 }
 
-TEST_CASE("A repeated observation is the same rule; another GPU or cuDNN is another", "[errata]") {
+TEST_CASE("A repeated observation is the same rule, another GPU or cuDNN is another", "[errata]") {
   const answer::Answer first = result_of(causal, {ran(2, {}, "wrong_result")});
   answer::Answer other_shape = result_of(causal + R"(, "batch": 4)", {ran(2, {}, "crashed")});
   CHECK(errata({&first, &other_shape, &first})["rules"].size() == 2);

@@ -125,7 +125,7 @@ TEST_CASE("A warning names the targets that it concerns, unless it concerns all"
         "  warning: It hangs. Wait. (issue 1)\n  warning: a100: It lies. Wait. (issue 1)\n");
 }
 
-TEST_CASE("Details say where a source is; only the label is coloured", "[text]") {
+TEST_CASE("Details say where a source is, and only the label is coloured", "[text]") {
   auto a = result_on("a100", answer::Verdict::crashed);
   a.warnings = {bug};
   CHECK(warning_text({&a}, {false, true, 110}) == "  warning: It hangs. Wait. (issue 1: https://x/1)\n");
