@@ -135,7 +135,7 @@ TEST_CASE("Where the call of a message is supported, the cause lies elsewhere", 
   REQUIRE_FALSE(gate.refusals.empty());
   CHECK(gate.refusals.front().headline ==
         "PyTorch 2.9.1 and cuDNN 9.10.2 take this call on rtx4090, by rule: the cause lies elsewhere");
-  CHECK_THAT(gate.refusals.front().means, ContainsSubstring("another cuDNN than 9.10.2"));
+  CHECK_THAT(gate.refusals.front().means, ContainsSubstring("a cuDNN other than 9.10.2"));
   // Rules do not overrule cuDNN's own refusal; cuDNN's answer to the call does.
   const std::string text =
       "No execution plans support the graph. cudnn 9.19.0, H100, attention, query [2, 16, 4096, 128], bf16, causal";

@@ -224,7 +224,7 @@ TEST_CASE("calls are read from the lines of a program, equal ones once", "[frame
 TEST_CASE("a call that means nothing is an error with its place", "[frameworks]") {
   const std::string tensor = "[2, 8, 512, 64]";
   const std::pair<std::string, const char*> cases[] = {
-      {"nothing here", R"(call.json: no call in it: neither JSON, nor a line "attnprobe-torch {…}")"},
+      {"nothing here", R"(call.json: no call found; allowed: JSON, a line "attnprobe-torch {…}")"},
       {R"({"query": [2, 8, 512, 64]})", "\"key\""},
       {self_attention(tensor, R"("dtype": "f16", "dropout": 0.1)"),
        "unknown key \"dropout\" (did you mean \"dropout_p\"?)"},

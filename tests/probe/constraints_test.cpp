@@ -131,7 +131,7 @@ TEST_CASE("where nothing keeps to the constraints it is a no, and cuDNN is not b
   CHECK(run.exit_code == 1);
   CHECK(contains(run.out, "root cause: constraint (engine 6, proposed by mode A)"));
   CHECK(contains(run.out, "cuDNN supports this graph, but no engine config meets the constraints."));
-  CHECK(contains(run.out, "been engine 6 KERNEL_CFG=26: it does not have the note CUBLASLT_DEPENDENCY."));
+  CHECK(contains(run.out, "engine 6 KERNEL_CFG=26: it does not have the note CUBLASLT_DEPENDENCY."));
   CHECK(contains(run.out, "left out: it does not have the note CUBLASLT_DEPENDENCY"));
   CHECK_FALSE(contains(run.out, "the heuristics' first choice"));  // already reported
 }

@@ -226,7 +226,7 @@ TEST_CASE("an unknown framework, or no release, is refused with what is allowed"
   CHECK_THAT(refused_words("torch==new"),
              ContainsSubstring("\"new\" is not a release; allowed: numbers such as 2.11.0"));
   CHECK_THAT(refused_words("torch,PyTorch"), ContainsSubstring("PyTorch 2.15.0 is asked for twice"));
-  CHECK_THAT(refused_words(""), ContainsSubstring("\"\" is no framework"));
+  CHECK_THAT(refused_words(""), ContainsSubstring("\"\" is an unknown framework"));
 }
 
 TEST_CASE("PyTorch refuses a dropout of 0.1 since 2.12, and takes one of 0.125", "[rules]") {

@@ -213,8 +213,9 @@ TEST_CASE("Every need of the unified operation keeps its example composite, and 
     for (const auto& need : frontend_rules(release).unified) {
       INFO(need.id << " of " << release);
       const bool never = !need.cudnn_from.is_known();
-      const std::string reason = never ? "the unified form of cudnn-frontend " + release + " has no " + need.feature
-                                       : "takes " + need.feature + " only from cuDNN " + need.cudnn_from.short_text();
+      const std::string reason = never
+                                     ? "the unified form of cudnn-frontend " + release + " has no " + need.feature
+                                     : "supports " + need.feature + " only from cuDNN " + need.cudnn_from.short_text();
       const auto composite = choice(of_release(affected(need.examples), release));
       CHECK(composite.spec.pattern == attention::Pattern::sdpa_composite);
       CHECK(contains(composite.choice, reason));
@@ -361,7 +362,7 @@ TEST_CASE("A gate of any framework is one data file: keys, messages with values,
   CHECK(contains(with(R"({"above": 8})", R"({"over": 8})"), "unknown operator"));
   CHECK(contains(with(R"("pass": "backward")", R"("pass": "bprop")"),
                  "f/2.1.json, r: /pass: \"bprop\" is not a known value; allowed: \"forward\", \"backward\""));
-  CHECK(contains(with(R"("base_url": "https://x/")", R"("url": "https://x/")"), "a line wants"));
+  CHECK(contains(with(R"("base_url": "https://x/")", R"("url": "https://x/")"), "a line needs"));
   CHECK(contains(
       with(R"("kind": "number")", R"("kind": "integer")"),
       "f/2.1.json: /keys/heads/kind: \"integer\" is not a known value; allowed: \"boolean\", \"number\", \"text\""));
