@@ -139,7 +139,7 @@ TEST_CASE("a worker that cannot be started is the machine's fault, and asked aga
   CHECK(broken.exit_code == 3);
   const Run resumed = folder.run("m", cache + " --mode A --resume");
   CHECK(resumed.exit_code == 0);
-  CHECK_THAT(resumed.err, ContainsSubstring("are asked again"));
+  CHECK_THAT(resumed.err, ContainsSubstring("retrying "));
 }
 
 }  // namespace attnprobe::test::resume_test
