@@ -9,17 +9,17 @@
 #include <atomic>
 #include <csignal>
 
+#include "ask/by_rule.hpp"
+#include "ask/chosen_libraries.hpp"
+#include "ask/named_targets.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "bring_cudnn.hpp"
-#include "campaign/by_rule.hpp"
-#include "campaign/chosen_libraries.hpp"
-#include "campaign/named_targets.hpp"
-#include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
+#include "machine/preflight.hpp"
 #include "option_checks.hpp"
 #include "progress.hpp"
 #include "report/formats/format.hpp"
@@ -35,12 +35,12 @@ using answer::Answer;
 using report::Results;
 
 // The results, with the command's own texts.
-report::Document document_of(const std::vector<campaign::Answers>& campaigns, const Work& work) {
+report::Document document_of(const std::vector<asking::Answers>& all, const Work& work) {
   report::Document document;
-  for (const auto& campaign : campaigns) {
+  for (const auto& answers : all) {
     document.groups.emplace_back();
-    for (const auto& result : campaign.results) document.groups.back().push_back(&result);
-    if (campaign.library) document.library = campaign.library;
+    for (const auto& result : answers.results) document.groups.back().push_back(&result);
+    if (answers.library) document.library = answers.library;
   }
   const Results results = document.results();
   const auto bound = [&](const auto& text) -> std::function<std::string(const report::TextStyle&)> {
@@ -106,19 +106,19 @@ void read_modes(const std::string& list, probe::WalkOptions& walk) {
 }
 
 std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise) {
-  if (!options.target.empty()) return campaign::named_targets(options.target, options.campaign.timeout_seconds);
-  auto targets = campaign::device_targets(campaign::inspect_driver(options.campaign.timeout_seconds));
+  if (!options.target.empty()) return asking::named_targets(options.target, options.how.timeout_seconds);
+  auto targets = asking::device_targets(worker::inspect_driver(options.how.timeout_seconds));
   return targets.empty() ? gpu::simulated_targets(otherwise) : targets;
 }
 
 CudnnVersion version_for_graphs(const AskOptions& options) {
-  if (const auto version = campaign::version_by_rule(options.cudnn, {})) return *version;
+  if (const auto version = asking::version_by_rule(options.cudnn, {})) return *version;
   try {
     const gpu::Target& any = *gpu::find("h200");
-    worker::Client client(any, worker::Client::Seconds(options.campaign.timeout_seconds));
-    return client.open(campaign::library_path(options.cudnn, options.campaign.frameworks), any).version;
+    worker::Client client(any, worker::Client::Seconds(options.how.timeout_seconds));
+    return client.open(asking::library_path(options.cudnn, options.how.frameworks), any).version;
   } catch (const std::exception& e) {
-    const CudnnVersion newest = campaign::newest_version();
+    const CudnnVersion newest = asking::newest_version();
     spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", newest.text(), e.what());
     return newest;
   }
@@ -158,10 +158,10 @@ std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) 
   std::vector<gpu::Target> targets;
   for (const auto& group : work.groups) targets.insert(targets.end(), group.targets.begin(), group.targets.end());
   std::vector<std::string> paths;
-  const auto cache = campaign::usual_cache(warn);
-  campaign::Session session = options.session;
+  const auto cache = asking::usual_cache(warn);
+  asking::Session session = options.session;
   session.cache = cache.get();
-  for (const auto& library : campaign::choose_libraries({"all"}, targets, options.campaign, session))
+  for (const auto& library : asking::choose_libraries({"all"}, targets, options.how, session))
     paths.push_back(library.path);
   return paths;
 }
@@ -170,7 +170,7 @@ std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) 
 bool runs_plans(const probe::WalkOptions& walk, const Work& work) {
   if (probe::executes(walk.plans)) return true;
   return walk.plans == probe::Plans::automatic &&
-         std::any_of(work.groups.begin(), work.groups.end(), [](const campaign::QuestionGroup& group) {
+         std::any_of(work.groups.begin(), work.groups.end(), [](const asking::QuestionGroup& group) {
            return std::any_of(group.targets.begin(), group.targets.end(),
                               [](const gpu::Target& target) { return target.kind == gpu::Kind::device; });
          });
@@ -183,39 +183,39 @@ bool is_file(const std::string& output) {
 }  // namespace
 
 int ask(AskOptions options, const std::function<Work(const AskOptions& options)>& planned) {
-  read_modes(options.modes, options.campaign.walk);
-  options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
+  read_modes(options.modes, options.how.walk);
+  options.how.frameworks = rules::choose_gates(options.frameworks, "--framework");
   ReportFiles reports(options);
   const Work work = planned(options);
-  const auto plans = options.campaign.walk.plans;
+  const auto plans = options.how.walk.plans;
   const auto missing = bring_cudnn({options.cudnn == "all" ? std::vector<std::string>{} : split(options.cudnn, ','),
-                                    options.campaign.frameworks, options.fetch,
+                                    options.how.frameworks, options.fetch,
                                     plans != probe::Plans::automatic && plans != probe::Plans::none});
   if (missing) spdlog::warn("{}; answered by rule, without asking cuDNN", missing->tried);
   const std::vector<std::string> cudnns = cudnns_of(options, work);
-  const size_t total = campaign::cells_of(work.groups) * cudnns.size();
+  const size_t total = asking::cells_of(work.groups) * cudnns.size();
   std::optional<Unfinished> unfinished;
-  if (options.resume || (runs_plans(options.campaign.walk, work) && is_file(options.output)))
+  if (options.resume || (runs_plans(options.how.walk, work) && is_file(options.output)))
     unfinished.emplace(options.output, options.resume);
   if (unfinished) options.session.finished = unfinished->findings();
   options.session.stop = stop_gently();
   options.session.on_problem = warn;
   Progress progress(total);
   reports.expect(total);
-  std::vector<campaign::Answers> campaigns;
+  std::vector<asking::Answers> all;
   size_t before = 0;
   for (const auto& cudnn : cudnns) {
     const auto on_result = [&](const Answer& result, size_t index) {
       progress.add(result);
       reports.add(result, before + index);
     };
-    campaign::Plan plan{work.groups, cudnn, options.campaign};
+    asking::Plan plan{work.groups, cudnn, options.how};
     if (missing) plan.by_rule = missing->version;
-    for (auto& answers : campaign::ask(plan, options.session, on_result)) campaigns.push_back(std::move(answers));
+    for (auto& answers : asking::ask(plan, options.session, on_result)) all.push_back(std::move(answers));
     before += cells_of(work.groups);
   }
   progress.end();
-  report::Document document = document_of(campaigns, work);
+  report::Document document = document_of(all, work);
   const Results results = document.results();
   const std::exception_ptr failure = reports.finish(document, stop_at_once);
   if (options.output.empty()) {
@@ -259,31 +259,30 @@ void add_constraint_options(CLI::App& command, probe::Constraints& constraints) 
 
 }  // namespace
 
-void add_walk_options(CLI::App& command, std::string& modes, campaign::PlanOptions& campaign) {
+void add_walk_options(CLI::App& command, std::string& modes, asking::PlanOptions& how) {
   command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
-  add_enum_option(command, "--engines", campaign.walk.engines,
+  add_enum_option(command, "--engines", how.walk.engines,
                   "heuristic: what the modes propose; all: every engine too; knobs: every engine with every knob value")
       ->group(how_far);
-  campaign.walk.plans = probe::Plans::automatic;
+  how.walk.plans = probe::Plans::automatic;
   add_enum_option(
-      command, "--plans", campaign.walk.plans,
+      command, "--plans", how.walk.plans,
       "none. `first`: compile plans in turn until one works. `build`: compile each. `run`: execute, verify and time "
       "each on a real GPU. `run_first`: only the first that compiles. `auto` (default): run on a real GPU; simulated, "
       "first for a single answer, else none")
       ->group(how_far);
-  add_constraint_options(command, campaign.constraints);
+  add_constraint_options(command, how.constraints);
   command
       .add_flag(
-          "--sweep,!--quick", campaign.walk.sweep_where_none,
+          "--sweep,!--quick", how.walk.sweep_where_none,
           fmt::format("--sweep: if nothing works, try every engine, knob and workaround; --quick: do not; default: {}",
-                      campaign.walk.sweep_where_none ? "--sweep" : "--quick"))
+                      how.walk.sweep_where_none ? "--sweep" : "--quick"))
       ->group(how_far);
   command
-      .add_option("--timeout", campaign.timeout_seconds,
-                  "seconds for one config on one target, and for each of its plans")
+      .add_option("--timeout", how.timeout_seconds, "seconds for one config on one target, and for each of its plans")
       ->check(check_seconds)
       ->group(how_far);
-  command.add_option("-j,--jobs", campaign.jobs, "worker processes at a time; default: the cores")
+  command.add_option("-j,--jobs", how.jobs, "worker processes at a time; default: the cores")
       ->check(check_jobs)
       ->group(how_far);
 }
@@ -352,8 +351,8 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
       ->group(where);
   add_fetch_option(command, options.fetch);
   add_framework_option(command, options.frameworks);
-  add_walk_options(command, options.modes, options.campaign);
-  add_run_options(command, options.campaign.run);
+  add_walk_options(command, options.modes, options.how);
+  add_run_options(command, options.how.run);
   command.add_option("-f,--format", options.format, report::format_help())
       ->transform(one_of(report::format_names()))
       ->group(output);
@@ -370,8 +369,7 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
                   "file for the engine configs that crashed, hung or computed something wrong, in cudnn-frontend's "
                   "errata format (CUDNN_ERRATA_JSON_FILE)")
       ->group(output);
-  command.add_flag("--raw-log", options.campaign.walk.keep_log, "keep cuDNN's raw messages in JSON reports")
-      ->group(output);
+  command.add_flag("--raw-log", options.how.walk.keep_log, "keep cuDNN's raw messages in JSON reports")->group(output);
   command.add_flag("-v,--verbose", options.verbose, "every engine config of every result")->group(output);
 }
 

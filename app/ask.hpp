@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "campaign/ask.hpp"
-#include "campaign/plan.hpp"
+#include "ask/ask.hpp"
+#include "ask/plan.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
@@ -20,8 +20,8 @@ struct AskOptions {
   std::vector<std::string> reports, frameworks;
   std::string format = "table";
   std::vector<NamedFile> inputs;  ///< files that the command reads: no report may replace them
-  campaign::PlanOptions campaign;
-  campaign::Session session;
+  asking::PlanOptions how;
+  asking::Session session;
   bool verbose = false;
   bool fetch = false;   ///< downloads a missing cuDNN without asking
   bool resume = false;  ///< starts with the findings of an interrupted run with the same `output`
@@ -40,8 +40,8 @@ void check_outputs(const AskOptions& options);
 void read_modes(const std::string& list, probe::WalkOptions& walk);
 
 /// --mode, --engines, --plans, --sweep and --quick, --timeout, --jobs, and the options for running plans. Plans are
-/// automatic by default; `campaign` decides whether it sweeps.
-void add_walk_options(CLI::App& command, std::string& modes, campaign::PlanOptions& campaign);
+/// automatic by default; `how` decides whether it sweeps.
+void add_walk_options(CLI::App& command, std::string& modes, asking::PlanOptions& how);
 void add_run_options(CLI::App& command, run::RunOptions& run_options);
 
 /// --framework: words for rules::choose_gates().
@@ -61,7 +61,7 @@ CudnnVersion version_for_graphs(const AskOptions& options);
 
 /// The questions, and the command's own texts for the report.
 struct Work {
-  std::vector<campaign::QuestionGroup> groups;
+  std::vector<asking::QuestionGroup> groups;
   /// Additional keys of a JSON report.
   std::function<void(Json& report, const report::Results& results)> add_to_json;
   /// Text before and after the results.

@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "campaign/chosen_libraries.hpp"
+#include "ask/chosen_libraries.hpp"
 #include "worker/pool.hpp"
 
 namespace attnprobe::app {
 
 struct AskedLibraries {
-  std::unique_ptr<campaign::WalkCache> cache;
+  std::unique_ptr<asking::WalkCache> cache;
   std::unique_ptr<worker::Pool> pool;
   std::vector<cudnn::LibraryInfo> libraries;
 };
@@ -22,8 +22,8 @@ struct AskedHow {
 };
 
 /// The libraries for the words of --cudnn; without words the default cuDNN. The session gets cache and pool, which must
-/// outlive it. Throws like campaign::choose_libraries().
+/// outlive it. Throws like asking::choose_libraries().
 AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::vector<gpu::Target>& targets,
-                             const AskedHow& how, const campaign::PlanOptions& campaign, campaign::Session& session);
+                             const AskedHow& how, const asking::PlanOptions& options, asking::Session& session);
 
 }  // namespace attnprobe::app

@@ -2,20 +2,20 @@
 #include <fmt/ranges.h>
 
 #include "ask.hpp"
+#include "ask/named_targets.hpp"
 #include "asked_libraries.hpp"
 #include "attention/config.hpp"
 #include "base/error.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
 #include "bring_cudnn.hpp"
-#include "campaign/audit.hpp"
-#include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "report/formats/audit_report.hpp"
+#include "studies/audit/audit.hpp"
+#include "studies/audit/audit_report.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -24,8 +24,8 @@ struct AuditOptions {
   std::vector<std::string> configs, frameworks{"all"}, cudnns;
   std::string target = "representative", output, format = "table";
   bool no_cache = false, fetch = false;
-  campaign::PlanOptions campaign;
-  campaign::Session session;
+  asking::PlanOptions how;
+  asking::Session session;
 };
 
 std::string command_of(const AuditOptions& options) {
@@ -36,8 +36,8 @@ std::string command_of(const AuditOptions& options) {
   return command;
 }
 
-std::string document(const campaign::Audit& audit, const AuditOptions& options) {
-  if (options.format == "md") return report::audit_markdown(audit, command_of(options));
+std::string document(const studies::Audit& audit, const AuditOptions& options) {
+  if (options.format == "md") return studies::audit_markdown(audit, command_of(options));
   Json rows = Json::array();
   for (const auto& row : audit.rows()) rows.push_back(to_json(row));
   return json_text(Json{{"schema", "attnprobe/audit/1"},
@@ -55,45 +55,45 @@ int run_audit(AuditOptions options) {
   std::vector<NamedFile> inputs;
   for (const auto& file : options.configs) inputs.push_back({file, file});
   check_outputs({{"--output " + options.output, options.output}}, inputs);
-  options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
+  options.how.frameworks = rules::choose_gates(options.frameworks, "--framework");
   std::vector<attention::AttentionConfig> configs;
   for (const auto& file : options.configs) {
     auto read = attention::load_configs(file);
     configs.insert(configs.end(), read.begin(), read.end());
   }
-  if (configs.empty()) configs = campaign::audit_sweep();
-  const auto targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
+  if (configs.empty()) configs = studies::audit_sweep();
+  const auto targets = asking::named_targets(options.target, options.how.timeout_seconds);
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   const AskedLibraries asked =
-      ask_libraries(options.cudnns, targets, {options.no_cache, options.fetch}, options.campaign, options.session);
-  options.campaign.walk.sweep_where_none = false;
-  options.campaign.walk.plans = probe::Plans::none;
+      ask_libraries(options.cudnns, targets, {options.no_cache, options.fetch}, options.how, options.session);
+  options.how.walk.sweep_where_none = false;
+  options.how.walk.plans = probe::Plans::none;
   options.session.stop = stop_gently();
-  campaign::Audit audit(targets);
+  studies::Audit audit(targets);
   Progress progress(configs.size() * targets.size() * asked.libraries.size());
-  campaign::Plan plan{.groups = {{campaign::questions_of(configs), targets}},
-                      .options = options.campaign,
-                      .further = campaign::Further::nothing,
-                      .cached = true};
+  asking::Plan plan{.groups = {{asking::questions_of(configs), targets}},
+                    .options = options.how,
+                    .further = asking::Further::nothing,
+                    .cached = true};
   size_t before = 0;
   for (const auto& library : asked.libraries) {
     plan.groups.front().cudnns = {library.path};
-    campaign::ask(plan, options.session, [&](const answer::Answer& result, size_t index) {
+    asking::ask(plan, options.session, [&](const answer::Answer& result, size_t index) {
       progress.add(result);
       audit.add(result, before + index);
     });
     before += cells_of(plan.groups);
   }
   progress.end();
-  audit.prove(options.campaign, options.session);
+  audit.prove(options.how, options.session);
   if (file)
-    file->replace(options.format == "table" ? report::audit_text(audit, terminal_style(false))
+    file->replace(options.format == "table" ? studies::audit_text(audit, terminal_style(false))
                                             : document(audit, options));
   if (!file && options.format != "table")
     print_data(document(audit, options));
   else
-    print_text(file ? report::audit_summary(audit) + "\n" : report::audit_text(audit, terminal_style(false)));
+    print_text(file ? studies::audit_summary(audit) + "\n" : studies::audit_text(audit, terminal_style(false)));
   if (*options.session.stop) return interrupted;
   if (audit.unanswered() > 0) return environment_lacks;  // the findings are incomplete
   return audit.rows().empty() ? all_met : not_met;
@@ -113,9 +113,9 @@ void add_audit(CLI::App& app, Run& run) {
       ->add_option("--cudnn", options->cudnns,
                    "versions or paths, a comma list, or all; default: the one that probe uses")
       ->delimiter(',');
-  command->add_option("-j,--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs);
-  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
+  command->add_option("--timeout", options->how.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);
   add_fetch_option(*command, options->fetch);
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell; do not use the cache");

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "campaign/preflight.hpp"
 #include "gpu/catalogue.hpp"
+#include "machine/preflight.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 
@@ -14,7 +14,7 @@ namespace attnprobe::app {
 
 bool print_machine() {
   constexpr double seconds = 20;
-  const campaign::Diagnosis machine = campaign::diagnose_machine("", seconds);
+  const machine::Diagnosis machine = machine::diagnose_machine("", seconds);
   std::string gpus;
   for (const auto& gpu : machine.driver.gpus)
     gpus += fmt::format("{}{} (sm_{})", gpus.empty() ? "" : ", ", gpu.name, gpu.sm);

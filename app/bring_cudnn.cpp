@@ -1,4 +1,5 @@
 #include "bring_cudnn.hpp"
+#include "worker/client.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,12 +11,12 @@
 #include <iostream>
 
 #include "ask.hpp"
+#include "ask/by_rule.hpp"
 #include "base/text.hpp"
-#include "campaign/by_rule.hpp"
-#include "campaign/preflight.hpp"
 #include "cudnn/cuda_libraries.hpp"
 #include "cudnn/library_info.hpp"
 #include "fetch/releases.hpp"
+#include "machine/preflight.hpp"
 #include "output.hpp"
 
 namespace attnprobe::app {
@@ -70,7 +71,7 @@ std::vector<std::string> choices_for(const std::string& word, const std::vector<
   if (!word.empty()) return {word};
   const auto brought = rules::cudnn_of(frameworks);
   const auto version = brought ? CudnnVersion::parse(*brought) : std::nullopt;
-  return version && *version >= campaign::first_that_simulates ? std::vector{*brought} : offered();
+  return version && *version >= asking::first_that_simulates ? std::vector{*brought} : offered();
 }
 
 // One of the choices; "" for none.
@@ -118,7 +119,7 @@ void bring_compiler(const std::string& word, Policy policy) try {
 
 int cuda_of_driver() {
   constexpr double patience_seconds = 20;
-  const int version = campaign::inspect_driver(patience_seconds).version;
+  const int version = worker::inspect_driver(patience_seconds).version;
   return version > 0 && version < 13000 ? 12 : 13;
 }
 
@@ -141,7 +142,7 @@ std::optional<MissingCudnn> bring_cudnn(const WantedCudnn& wanted) {
     std::error_code ignored;
     const bool may_be_fetched =
         word.empty() ? std::getenv("ATTNPROBE_CUDNN") == nullptr : is_version(word) && !fs::exists(word, ignored);
-    if (!may_be_fetched || campaign::version_by_rule(word, {})) continue;
+    if (!may_be_fetched || asking::version_by_rule(word, {})) continue;
     std::string fetched;
     try {
       if (!is_here(word)) {

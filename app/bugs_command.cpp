@@ -9,13 +9,12 @@
 #include <set>
 
 #include "ask.hpp"
+#include "ask/chosen_libraries.hpp"
+#include "ask/named_targets.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "campaign/chosen_libraries.hpp"
-#include "campaign/concerning_bugs.hpp"
-#include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
@@ -23,7 +22,8 @@
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "report/formats/bugs_text.hpp"
+#include "studies/bugs/bugs_text.hpp"
+#include "studies/bugs/concerning_bugs.hpp"
 #include "worker/client.hpp"
 
 namespace attnprobe::app {
@@ -75,7 +75,7 @@ Experiment experiment_of(const KnownBugRule& bug) {
 // Those for the GPU, with any version: the experiments show where else a bug occurs or is gone.
 std::vector<Experiment> experiments_for(const gpu::Target& target, const std::vector<std::string>& ids) {
   std::vector<Experiment> experiments;
-  for (const auto* bug : campaign::named_bugs(ids))
+  for (const auto* bug : studies::named_bugs(ids))
     if (!bug->experiment.empty() && rules::may_apply(bug->when, std::nullopt, target.sm))
       experiments.push_back(experiment_of(*bug));
   return experiments;
@@ -94,7 +94,7 @@ std::string today() {
   return fmt::format("{:%Y-%m-%d}", std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now()));
 }
 
-void record(const std::string& file, const std::vector<report::BugExperiment>& experiments) {
+void record(const std::string& file, const std::vector<studies::BugExperiment>& experiments) {
   std::vector<rules::BugSighting> before, seen;
   if (std::filesystem::exists(file)) before = rules::parse_sightings(input_text(file), file);
   for (const auto& experiment : experiments) seen.push_back(experiment.sighting);
@@ -104,25 +104,24 @@ void record(const std::string& file, const std::vector<report::BugExperiment>& e
 // ---- the list
 
 // A file or environment stands for the frameworks and the cuDNN that it pins.
-campaign::BugWords words_of(const BugsOptions& options) {
-  campaign::BugWords words{.ids = options.ids, .cudnns = {}, .frameworks = {}, .targets = {}};
+studies::BugWords words_of(const BugsOptions& options) {
+  studies::BugWords words{.ids = options.ids, .cudnns = {}, .frameworks = {}, .targets = {}};
   if (!options.cudnn.empty()) words.cudnns = split(options.cudnn, ',');
   for (const auto& word : options.frameworks) {
     if (!std::filesystem::exists(word)) {
       words.frameworks.push_back(word);
       continue;
     }
-    const auto pinned = campaign::pinned_words(word);
+    const auto pinned = studies::pinned_words(word);
     words.frameworks.insert(words.frameworks.end(), pinned.frameworks.begin(), pinned.frameworks.end());
     if (options.cudnn.empty() && !pinned.cudnn.empty()) words.cudnns.push_back(pinned.cudnn);
   }
-  if (!options.target.empty())
-    words.targets = campaign::named_targets(options.target, options.ask.campaign.timeout_seconds);
+  if (!options.target.empty()) words.targets = asking::named_targets(options.target, options.ask.how.timeout_seconds);
   return words;
 }
 
 // Compute capabilities on which a bug may show: those of the targets, else of every known GPU.
-std::set<int> capabilities_of(const campaign::BugWords& words) {
+std::set<int> capabilities_of(const studies::BugWords& words) {
   std::set<int> found;
   for (const auto& target : words.targets) found.insert(target.sm);
   if (found.empty())
@@ -131,15 +130,15 @@ std::set<int> capabilities_of(const campaign::BugWords& words) {
 }
 
 // Frameworks that pass the bug's experiment to cuDNN where it shows the bug.
-std::vector<campaign::Reach> reach_of(const KnownBugRule& bug, const campaign::BugWords& words,
-                                      const std::vector<rules::ChosenGate>& gates) {
+std::vector<studies::Reach> reach_of(const KnownBugRule& bug, const studies::BugWords& words,
+                                     const std::vector<rules::ChosenGate>& gates) {
   const auto spec = experiment_of(bug).question.config.spec;
   for (const auto version : versions_of(words))
     for (const int sm : capabilities_of(words)) {
       const auto shown = rules::known_bugs(spec, version, sm);
       const auto is_it = [&](const rules::KnownBug& one) { return one.id == bug.entry.id; };
       if (std::none_of(shown.begin(), shown.end(), is_it)) continue;
-      if (auto reached = campaign::reach_of(spec, gates, version, sm); !reached.empty()) return reached;
+      if (auto reached = studies::reach_of(spec, gates, version, sm); !reached.empty()) return reached;
     }
   return {};
 }
@@ -147,14 +146,14 @@ std::vector<campaign::Reach> reach_of(const KnownBugRule& bug, const campaign::B
 int list_bugs(const BugsOptions& options) {
   const auto words = words_of(options);
   const auto gates = rules::choose_gates(words.frameworks, words.framework_place);
-  std::vector<report::ConcerningBug> concerning;
-  for (const auto* bug : campaign::bugs_concerning(words)) {
-    report::ConcerningBug one{bug};
+  std::vector<studies::ConcerningBug> concerning;
+  for (const auto* bug : studies::bugs_concerning(words)) {
+    studies::ConcerningBug one{bug};
     if (!gates.empty() && !bug->experiment.empty()) one.reached_by = reach_of(*bug, words, gates);
     if (gates.empty() || !one.reached_by.empty()) concerning.push_back(std::move(one));
   }
   report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
-  write(options, report::bugs_text(concerning, style), report::bugs_json(concerning));
+  write(options, studies::bugs_text(concerning, style), studies::bugs_json(concerning));
   return options.frameworks.empty() || concerning.empty() ? all_met : not_met;
 }
 
@@ -166,48 +165,45 @@ int run_bugs(BugsOptions options) {
   if (!options.record.empty()) outputs.push_back({"--record " + options.record, options.record});
   check_outputs(outputs, {});
   AskOptions& ask = options.ask;
-  read_modes(ask.modes, ask.campaign.walk);
+  read_modes(ask.modes, ask.how.walk);
   ask.target = options.target;
-  ask.campaign.walk.sweep_where_none = false;
-  ask.campaign.run.timing = run::Timing::none;
+  ask.how.walk.sweep_where_none = false;
+  ask.how.run.timing = run::Timing::none;
   ask.session.stop = stop_gently();
   ask.session.on_problem = warn;
   const auto targets = choose_targets(ask, "representative");
-  const std::string driver = driver_text(targets, ask.campaign.timeout_seconds), date = today();
-  const auto libraries =
-      campaign::choose_libraries(options.cudnn.empty() ? std::vector<std::string>{""} : split(options.cudnn, ','),
-                                 targets, ask.campaign, ask.session);
-  std::vector<report::BugExperiment> done;
+  const std::string driver = driver_text(targets, ask.how.timeout_seconds), date = today();
+  const auto libraries = asking::choose_libraries(
+      options.cudnn.empty() ? std::vector<std::string>{""} : split(options.cudnn, ','), targets, ask.how, ask.session);
+  std::vector<studies::BugExperiment> done;
   Progress progress(0);
   for (const auto& library : libraries)
     for (const auto& target : targets) {
-      ask.campaign.walk.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::build;
+      ask.how.walk.plans = target.kind == gpu::Kind::device ? probe::Plans::run : probe::Plans::build;
       std::map<run::DataRegime, std::vector<answer::Question>> questions;
       for (auto& experiment : experiments_for(target, options.ids))
         questions[experiment.data].push_back(std::move(experiment.question));
       for (const auto& [data, of_data] : questions) {
-        ask.campaign.run.data = data;
-        const campaign::Plan plan{.groups = {{of_data, {target}, {library.path}}},
-                                  .options = ask.campaign,
-                                  .further = campaign::Further::nothing};
-        const auto answers =
-            campaign::ask(plan, ask.session, [&](const auto& result, size_t) { progress.add(result); });
+        ask.how.run.data = data;
+        const asking::Plan plan{
+            .groups = {{of_data, {target}, {library.path}}}, .options = ask.how, .further = asking::Further::nothing};
+        const auto answers = asking::ask(plan, ask.session, [&](const auto& result, size_t) { progress.add(result); });
         for (const auto& result : answers.front().results) {
           const std::string& id = result.config.spec.name;
           const auto known = rules::known_bugs(result.config.spec, result.cudnn_version, target.sm);
-          const auto sighting = campaign::sighting_of(id, result, driver, date);
-          done.push_back({sighting, campaign::agreement_of(sighting, known), result.reproduce});
+          const auto sighting = studies::sighting_of(id, result, driver, date);
+          done.push_back({sighting, studies::agreement_of(sighting, known), result.reproduce});
         }
       }
     }
   progress.end();
   if (!options.record.empty()) record(options.record, done);
   report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
-  write(options, report::experiments_text(done, style), report::experiments_json(done));
+  write(options, studies::experiments_text(done, style), studies::experiments_json(done));
   if (*ask.session.stop) return interrupted;
   const bool contradicts = std::any_of(done.begin(), done.end(), [](const auto& experiment) {
-    return experiment.agreement == campaign::Agreement::not_shown ||
-           experiment.agreement == campaign::Agreement::also_here;
+    return experiment.agreement == studies::Agreement::not_shown ||
+           experiment.agreement == studies::Agreement::also_here;
   });
   return contradicts ? not_met : all_met;
 }
@@ -245,14 +241,14 @@ void add_bugs(CLI::App& app, Run& run) {
   make->add_option("--record", options->record, "file of sightings to update (lib/rules/cudnn/sightings.json)")
       ->group("Output");
   make->add_option("--mode", options->ask.modes, "heuristic modes, comma list of A, B, FALLBACK; default: A");
-  make->add_option("-j,--jobs", options->ask.campaign.jobs, "worker processes at a time; default: the cores")
+  make->add_option("-j,--jobs", options->ask.how.jobs, "worker processes at a time; default: the cores")
       ->check(check_jobs);
-  make->add_option("--timeout", options->ask.campaign.timeout_seconds,
+  make->add_option("--timeout", options->ask.how.timeout_seconds,
                    "seconds for one experiment, and for each of its plans")
       ->check(check_seconds);
   add_output_options(*make, *options);
   options->ask.modes = "A";
-  options->ask.campaign.timeout_seconds = 60;
+  options->ask.how.timeout_seconds = 60;
   command->callback([options, &run, make] {
     if (make->parsed())
       run = [options] { return run_bugs(*options); };

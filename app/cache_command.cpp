@@ -18,14 +18,14 @@ void add_cache(CLI::App& app, Run& run) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("cache", "The answers that `attnprobe matrix` keeps");
   command->add_option("WHAT", options->what, "stats, or clear")->required()->transform(one_of({"stats", "clear"}));
-  command->add_option("--cache", options->file, "the file; default: " + campaign::default_cache_file().string());
+  command->add_option("--cache", options->file, "the file; default: " + asking::default_cache_file().string());
   command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
   command->callback([options, &run] {
     run = [options]() -> int {
       const std::filesystem::path file = cache_file(options->file);
       if (file.empty()) throw Error(ErrorKind::environment, fmt::format("there is no cache: {}", no_cache_file));
-      if (options->what == "clear") campaign::clear_cache(file);
-      const auto statistics = campaign::cache_statistics(file);
+      if (options->what == "clear") asking::clear_cache(file);
+      const auto statistics = asking::cache_statistics(file);
       if (options->format == "json")
         print_data(json_text(Json(statistics), 2) + "\n");
       else

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <string>
 
-#include "campaign/walk_cache.hpp"
+#include "ask/walk_cache.hpp"
 
 namespace attnprobe::app {
 
@@ -14,7 +14,7 @@ inline constexpr const char* no_cache_file =
 
 /// The given file, else the user's own; empty if there is none.
 inline std::filesystem::path cache_file(const std::string& named) {
-  return named.empty() ? campaign::default_cache_file() : std::filesystem::path(named);
+  return named.empty() ? asking::default_cache_file() : std::filesystem::path(named);
 }
 
 }  // namespace attnprobe::app

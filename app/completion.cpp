@@ -8,10 +8,10 @@
 #include "fetch/releases.hpp"
 #include "gpu/catalogue.hpp"
 #include "help.hpp"
-#include "limits/axis.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "rules/framework_gates.hpp"
+#include "studies/limits/axis.hpp"
 
 namespace attnprobe::app {
 namespace {

@@ -5,16 +5,16 @@
 #include <memory>
 #include <set>
 
+#include "ask/walk_cache.hpp"
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "bring_cudnn.hpp"
-#include "campaign/python_environment.hpp"
-#include "campaign/walk_cache.hpp"
 #include "commands.hpp"
 #include "cudnn/library_file.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "fetch/releases.hpp"
+#include "machine/python_environment.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
 
@@ -125,7 +125,7 @@ int fetch_releases(const CudnnOptions& options) {
   });
   for (const auto& release : came) tell(release, folder);
   // A user who downloads a cuDNN in a framework's environment should know that the framework does not use it.
-  if (const auto python = campaign::inspect_own_python({}); python && !python->loads.empty() && !came.empty())
+  if (const auto python = machine::inspect_own_python({}); python && !python->loads.empty() && !came.empty())
     say(fmt::format("unchanged: {}; fetched versions are used only with --cudnn\n", printable(python->loads)));
   return all_met;
 }

@@ -8,14 +8,15 @@
 #include "base/error.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "campaign/preflight.hpp"
-#include "campaign/process_libraries.hpp"
-#include "campaign/python_environment.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
+#include "machine/preflight.hpp"
+#include "machine/process_libraries.hpp"
+#include "machine/python_environment.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
+#include "worker/client.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -25,7 +26,7 @@ std::string mark(bool ok) {
   return wants_colour(STDOUT_FILENO) ? coloured(text, ok ? "32" : "31") : text;
 }
 
-std::string table_of(const std::vector<campaign::Finding>& findings) {
+std::string table_of(const std::vector<machine::Finding>& findings) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& finding : findings) {
     rows.push_back({mark(finding.ok), finding.what, finding.detail});
@@ -42,40 +43,40 @@ struct DoctorOptions {
 };
 
 // The first problem in one sentence, with its one command.
-std::string verdict_text(const std::vector<campaign::EnvironmentProblem>& problems) {
+std::string verdict_text(const std::vector<machine::EnvironmentProblem>& problems) {
   if (problems.empty()) return "no problem found\n";
   return fmt::format("{}\n-> {}\n", problems.front().what, problems.front().cure);
 }
 
 // A gate that requires a newer cuDNN refuses calls, but nothing is broken.
-int environment_code(const std::vector<campaign::EnvironmentProblem>& problems) {
+int environment_code(const std::vector<machine::EnvironmentProblem>& problems) {
   const bool broken =
       std::any_of(problems.begin(), problems.end(), [](const auto& p) { return p.id != "gate_wants_newer"; });
   return broken ? environment_lacks : all_met;
 }
 
 // The problems in it, and the cuDNN that is loaded.
-std::vector<campaign::Finding> first_parts(const campaign::PythonEnvironment& environment) {
-  std::vector<campaign::Finding> parts;
+std::vector<machine::Finding> first_parts(const machine::PythonEnvironment& environment) {
+  std::vector<machine::Finding> parts;
   if (!environment.loads.empty()) parts.push_back({"by rule", true, environment.loads, ""});
   for (const auto& problem : environment.problems) parts.push_back({problem.id, false, problem.what, problem.cure});
   return parts;
 }
 
-campaign::MachineGpus gpus_of(const gpu::DriverInfo& driver) {
-  campaign::MachineGpus machine;
+machine::MachineGpus gpus_of(const gpu::DriverInfo& driver) {
+  machine::MachineGpus machine;
   if (driver.found && !driver.is_stub && driver.problem.empty()) machine.driver_version = driver.version;
   for (const auto& gpu : driver.gpus) machine.sms.push_back(gpu.sm);
   return machine;
 }
 
-std::string extras_text(const campaign::PythonEnvironment& environment) {
-  return "\nwhat pip would change in it (nothing was installed)\n" + table_of(campaign::extra_findings(environment));
+std::string extras_text(const machine::PythonEnvironment& environment) {
+  return "\nwhat pip would change in it (nothing was installed)\n" + table_of(machine::extra_findings(environment));
 }
 
 int doctor_of_machine(const DoctorOptions& options) {
-  const campaign::Diagnosis diagnosis = campaign::diagnose_machine(options.cudnn, options.timeout);
-  const auto python = campaign::inspect_own_python(gpus_of(diagnosis.driver));
+  const machine::Diagnosis diagnosis = machine::diagnose_machine(options.cudnn, options.timeout);
+  const auto python = machine::inspect_own_python(gpus_of(diagnosis.driver));
   if (options.report) {
     utsname system{};
     uname(&system);
@@ -101,8 +102,8 @@ int doctor_of_machine(const DoctorOptions& options) {
 }
 
 int doctor_of_python(const DoctorOptions& options) {
-  const campaign::PythonEnvironment found =
-      campaign::inspect_python(options.python, gpus_of(campaign::inspect_driver(options.timeout)));
+  const machine::PythonEnvironment found =
+      machine::inspect_python(options.python, gpus_of(worker::inspect_driver(options.timeout)));
   if (options.format == "json")
     print_data(json_text(Json(found), 2) + "\n");
   else
@@ -112,7 +113,7 @@ int doctor_of_python(const DoctorOptions& options) {
 }
 
 int doctor_of_process(const DoctorOptions& options) {
-  const campaign::ProcessLibraries found = campaign::inspect_process(*options.pid);
+  const machine::ProcessLibraries found = machine::inspect_process(*options.pid);
   if (options.format == "json") {
     print_data(json_text(Json(found), 2) + "\n");
     return environment_code(found.problems);

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "ask/reproduce.hpp"
 #include "build/build.hpp"
-#include "campaign/reproduce.hpp"
 #include "emit/emit.hpp"
 #include "exit_code.hpp"
 #include "option_checks.hpp"
@@ -42,8 +42,8 @@ std::string program_text(emit::Form form, const AskOptions& options, const answe
   asked.cudnn_version = version_for_graphs(options);
   if (form == emit::Form::torch) return torch_program(asked, spec_of(question, "torch"));
   const gpu::Target target = only_target(options, otherwise);
-  asked.command = campaign::reproduce_command(campaign::question_command(question, options.campaign), target,
-                                              asked.cudnn_version.text());
+  asked.command =
+      asking::reproduce_command(asking::question_command(question, options.how), target, asked.cudnn_version.text());
   if (form == emit::Form::python_frontend)
     return python_frontend_program(asked, spec_of(question, "python-frontend"), target);
   if (question.given) return cpp_program(asked, question.given->graph, target);

@@ -7,17 +7,17 @@
 #include <optional>
 
 #include "ask.hpp"
+#include "ask/chosen_libraries.hpp"
+#include "ask/named_targets.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "campaign/chosen_libraries.hpp"
-#include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
-#include "hunt/hunt_report.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
+#include "studies/hunt/hunt_report.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -58,7 +58,7 @@ std::vector<cudnn::LibraryInfo> libraries_of(const HuntCommand& command, const s
   std::vector<cudnn::LibraryInfo> libraries;
   std::optional<Error> failure;
   for (const auto& word : command.cudnn.empty() ? std::vector<std::string>{""} : split(command.cudnn, ',')) try {
-      for (auto& library : campaign::choose_libraries({word}, targets, command.hunt.campaign, command.hunt.session))
+      for (auto& library : asking::choose_libraries({word}, targets, command.hunt.how, command.hunt.session))
         libraries.push_back(std::move(library));
     } catch (const Error& e) {
       warn(e.what());
@@ -77,8 +77,8 @@ int run_hunt(HuntCommand command) {
     throw Error(ErrorKind::usage,
                 fmt::format("--out {}: it holds another hunt; allowed: --resume, or a new folder", command.out));
   read_seeds(command.seeds, command.hunt);
-  auto& campaign = command.hunt.campaign;
-  const auto targets = campaign::named_targets(command.target, campaign.timeout_seconds);
+  auto& how = command.hunt.how;
+  const auto targets = asking::named_targets(command.target, how.timeout_seconds);
   if (targets.size() != 1 || targets.front().kind != gpu::Kind::device)
     throw Error(ErrorKind::usage,
                 fmt::format("--target {}: a hunt runs plans on one real GPU; allowed: device:0", command.target));
@@ -115,10 +115,9 @@ void add_hunt(CLI::App& dev, Run& run) {
   command->add_flag("--census", options->census_only, "only run the random configs");
   command->add_option("--seconds", options->hunt.seconds, "start no new work after this time; default: no limit")
       ->check(check_seconds);
-  command->add_option("--timeout", options->hunt.campaign.timeout_seconds, "seconds for one config")
-      ->check(check_seconds);
-  command->add_option("-j,--jobs", options->hunt.campaign.jobs, "worker processes at a time")->check(check_jobs);
-  options->hunt.campaign.timeout_seconds = 30;
+  command->add_option("--timeout", options->hunt.how.timeout_seconds, "seconds for one config")->check(check_seconds);
+  command->add_option("-j,--jobs", options->hunt.how.jobs, "worker processes at a time")->check(check_jobs);
+  options->hunt.how.timeout_seconds = 30;
   command->footer(
       "Exit codes: 0 every failure is warned of, 2 bad command line, 3 no GPU or cuDNN, 5 unwarned failures.");
   command->callback([options, &run] { run = [options] { return run_hunt(*options); }; });

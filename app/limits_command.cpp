@@ -3,19 +3,19 @@
 #include <fmt/ranges.h>
 
 #include "ask.hpp"
+#include "ask/named_targets.hpp"
 #include "asked_libraries.hpp"
 #include "base/error.hpp"
 #include "base/text.hpp"
 #include "bring_cudnn.hpp"
-#include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
-#include "limits/question_words.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "report/formats/limits_text.hpp"
+#include "studies/limits/limits_text.hpp"
+#include "studies/limits/question_words.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -27,8 +27,8 @@ struct LimitsOptions {
   limits::Shown shown = limits::Shown::answer;
   bool is_shown_given = false;
   bool no_cache = false, fetch = false;
-  campaign::PlanOptions campaign;
-  campaign::Session session;
+  asking::PlanOptions how;
+  asking::Session session;
 };
 
 limits::QuestionWords words_of(const LimitsOptions& options) {
@@ -47,24 +47,24 @@ limits::QuestionWords words_of(const LimitsOptions& options) {
 
 std::string rendered(const LimitsOptions& options, const limits::Question& question, const limits::Limits& limits,
                      bool is_map, const std::string& command) {
-  if (options.format == "json") return json_text(report::limits_json(question, limits, command), 2) + "\n";
-  if (options.format == "svg") return report::map_svg(question, limits);
-  if (options.format == "html") return report::map_html(question, limits, command);
+  if (options.format == "json") return json_text(limits::limits_json(question, limits, command), 2) + "\n";
+  if (options.format == "svg") return limits::map_svg(question, limits);
+  if (options.format == "html") return limits::map_html(question, limits, command);
   const report::TextStyle style = options.output.empty() ? terminal_style(false) : report::TextStyle();
-  return is_map ? report::map_text(question, limits, style) : report::limits_text(question, limits, style);
+  return is_map ? limits::map_text(question, limits, style) : limits::limits_text(question, limits, style);
 }
 
 int find_limits(LimitsOptions options) {
   std::vector<NamedFile> inputs;
   for (const auto& file : options.configs.files) inputs.push_back({"--config " + file, file});
   check_outputs({{"--output " + options.output, options.output}}, inputs);
-  read_modes(options.modes, options.campaign.walk);
-  options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
+  read_modes(options.modes, options.how.walk);
+  options.how.frameworks = rules::choose_gates(options.frameworks, "--framework");
   const bool is_map = limits::read_axes(options.fields, "limits").size() == 2;
   limits::QuestionWords words = words_of(options);
-  words.frameworks = options.campaign.frameworks;
+  words.frameworks = options.how.frameworks;
   limits::Question question = limits::read_question(words);
-  question.targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
+  question.targets = asking::named_targets(options.target, options.how.timeout_seconds);
   const std::string command =
       limits::command_text(words, {.files = options.configs.files,
                                    .target = options.target,
@@ -78,11 +78,11 @@ int find_limits(LimitsOptions options) {
   options.session.stop = stop_gently();
   const auto versions = options.cudnn.empty() ? std::vector<std::string>() : split(options.cudnn, ',');
   const AskedLibraries asked =
-      ask_libraries(versions, question.targets, {options.no_cache, options.fetch}, options.campaign, options.session);
+      ask_libraries(versions, question.targets, {options.no_cache, options.fetch}, options.how, options.session);
   question.cudnns = asked.libraries;
   Progress progress(0);
-  const limits::Limits found = limits::find_limits(question, options.campaign, options.session,
-                                                   [&](const auto& result) { progress.add(result); });
+  const limits::Limits found =
+      limits::find_limits(question, options.how, options.session, [&](const auto& result) { progress.add(result); });
   progress.end();
   if (found.stopped) return interrupted;
   const std::string text = rendered(options, question, found, is_map, command);
@@ -123,10 +123,10 @@ void add_limits(CLI::App& app, Run& run) {
                    "versions or paths, a comma list, or all; default: the one that probe uses")
       ->group("Where");
   command->add_option("--mode", options->modes, "heuristic modes, comma list of A, B, FALLBACK")->group("How far");
-  command->add_option("-j,--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs)
       ->group("How far");
-  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
+  command->add_option("--timeout", options->how.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds)
       ->group("How far");
   add_fetch_option(*command, options->fetch);

@@ -8,6 +8,11 @@
 #include <set>
 
 #include "ask.hpp"
+#include "ask/ask.hpp"
+#include "ask/chosen_libraries.hpp"
+#include "ask/named_targets.hpp"
+#include "ask/reproduce.hpp"
+#include "ask/walk_cache.hpp"
 #include "attention/fields.hpp"
 #include "attention/matrix_document.hpp"
 #include "base/error.hpp"
@@ -16,11 +21,6 @@
 #include "baseline.hpp"
 #include "bring_cudnn.hpp"
 #include "cache_file.hpp"
-#include "campaign/ask.hpp"
-#include "campaign/chosen_libraries.hpp"
-#include "campaign/named_targets.hpp"
-#include "campaign/reproduce.hpp"
-#include "campaign/walk_cache.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
@@ -40,8 +40,8 @@ struct MatrixOptions {
   std::vector<std::string> frameworks;
   std::string targets, cudnns, out, shard, cache, title, modes = "A,B,FALLBACK";
   bool resume = false, overwrite = false, no_cache = false, suggest = false, fetch = false;
-  campaign::PlanOptions campaign;
-  campaign::Session session;
+  asking::PlanOptions how;
+  asking::Session session;
   BaselineOptions baseline;
 };
 
@@ -86,7 +86,7 @@ std::string command_of(const MatrixOptions& options, const std::vector<std::stri
   for (const auto& file : options.configs.files) command += " " + shell_word(file);
   command += field_words(options.configs);
   command += " --target " + shell_word(joined(targets)) + " --cudnn " + shell_word(joined(cudnns));
-  return command + campaign::options_text(options.campaign, false);
+  return command + asking::options_text(options.how, false);
 }
 
 std::vector<std::string> or_else(const std::string& list, std::vector<std::string> of_files,
@@ -142,8 +142,8 @@ class Broken {
 
 // Results that the environment broke are dropped and asked again.
 void collect_finished(report::CellLog& log, report::CellCollector& cells) {
-  std::vector<campaign::CellPlace> broken;
-  log.read_each([&](const campaign::CellPlace& place, const JsonView& cell) {
+  std::vector<asking::CellPlace> broken;
+  log.read_each([&](const asking::CellPlace& place, const JsonView& cell) {
     if (cell.boolean_or("environment_broken", false))
       broken.push_back(place);
     else
@@ -161,7 +161,7 @@ struct Gathered {
     log.emplace(folder->path / "cells.jsonl", header, present_cells(options));
     collect_finished(*log, cells);
   }
-  void add(const campaign::CellPlace& place, const answer::Answer& result) {
+  void add(const asking::CellPlace& place, const answer::Answer& result) {
     const Json cell = report::cell_json(result);
     if (log) log->add(place, json_text(cell));
     cells.add(place, JsonView(cell, {.name = "cell", .kind = ErrorKind::internal}));
@@ -180,25 +180,25 @@ std::vector<bool> expectations_of(const std::vector<answer::Question>& questions
 }
 
 // The plan's one group has the cuDNNs of the header.
-int run_and_report(const MatrixOptions& options, const Shard& shard, campaign::Plan plan,
+int run_and_report(const MatrixOptions& options, const Shard& shard, asking::Plan plan,
                    const report::CellHeader& header) {
   std::optional<Baseline> baseline;
   if (options.baseline.is_wanted())
-    baseline.emplace(options.baseline, std::string(trim(campaign::options_text(options.campaign, false))),
+    baseline.emplace(options.baseline, std::string(trim(asking::options_text(options.how, false))),
                      options.configs.files);
   Gathered results(options, header);
-  campaign::QuestionGroup& group = plan.groups.front();
-  auto places = campaign::shard_of(campaign::places_of(group), shard.index, shard.count);
+  asking::QuestionGroup& group = plan.groups.front();
+  auto places = asking::shard_of(asking::places_of(group), shard.index, shard.count);
   const size_t all = places.size();
   if (results.log) std::erase_if(places, [&](const auto& place) { return results.log->has(place); });
   if (places.size() < all) spdlog::info("{} of {} cells were already done", all - places.size(), all);
   Progress progress(places.size());
-  campaign::Session session = options.session;
+  asking::Session session = options.session;
   session.stop = stop_gently();
   Broken broken;
   group.cells = places;
   if (options.suggest) plan.suggest = {.most = 2, .compile = false};
-  campaign::ask(plan, session, [&](const answer::Answer& result, size_t index) {
+  asking::ask(plan, session, [&](const answer::Answer& result, size_t index) {
     results.add(places[index], result);
     progress.add(result);
     broken.add(result);
@@ -220,7 +220,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, campaign::P
 }
 
 std::vector<gpu::Target> targets_of(const MatrixOptions& options, const std::vector<std::string>& words) try {
-  return campaign::named_targets(joined(words), options.campaign.timeout_seconds);
+  return asking::named_targets(joined(words), options.how.timeout_seconds);
 } catch (const Error& e) {
   if (!options.targets.empty()) throw;
   throw Error(e.kind(), fmt::format("{}: \"targets\": {}", source_of(options.configs), e.what()));
@@ -237,7 +237,7 @@ void check_baseline(const MatrixOptions& options) {
 // Checks everything before it changes the folder.
 int matrix(MatrixOptions options) {
   check_baseline(options);
-  read_modes(options.modes, options.campaign.walk);
+  read_modes(options.modes, options.how.walk);
   const Shard shard = read_shard(options.shard);
   if (!options.configs.given())
     throw Error(ErrorKind::usage,
@@ -246,27 +246,27 @@ int matrix(MatrixOptions options) {
       attention::load_matrix_documents(options.configs.files, options.configs.overrides);
   check_names(files.configs, source_of(options.configs));
   const auto target_words = or_else(options.targets, files.targets, "representative");
-  campaign::QuestionGroup group;
-  options.campaign.frameworks = rules::choose_gates(
+  asking::QuestionGroup group;
+  options.how.frameworks = rules::choose_gates(
       options.frameworks.empty() ? files.frameworks : options.frameworks,
       options.frameworks.empty() ? fmt::format("{}: \"framework\"", source_of(options.configs)) : "--framework");
-  group.questions = campaign::questions_of(files.configs);
-  adopt_frontend(group.questions, options.campaign.frameworks);
+  group.questions = asking::questions_of(files.configs);
+  adopt_frontend(group.questions, options.how.frameworks);
   group.targets = targets_of(options, target_words);
-  campaign::check_expectations(files.configs, group.targets);
+  asking::check_expectations(files.configs, group.targets);
   options.session.on_problem = warn;
-  std::unique_ptr<campaign::WalkCache> cache;
+  std::unique_ptr<asking::WalkCache> cache;
   const fs::path kept = cache_file(options.cache);
   if (!options.no_cache && kept.empty()) {
     spdlog::warn("answers are not cached: {}", no_cache_file);
   } else if (!options.no_cache) {
     // A named cache must work. Without the usual one, answers only take longer.
-    cache = options.cache.empty() ? campaign::usual_cache(warn) : std::make_unique<campaign::WalkCache>(kept, warn);
+    cache = options.cache.empty() ? asking::usual_cache(warn) : std::make_unique<asking::WalkCache>(kept, warn);
     options.session.cache = cache.get();
   }
   const auto cudnn_words = or_else(options.cudnns, files.cudnns, "");
-  require_cudnn({cudnn_words, options.campaign.frameworks, options.fetch, false});
-  const auto libraries = campaign::choose_libraries(cudnn_words, group.targets, options.campaign, options.session);
+  require_cudnn({cudnn_words, options.how.frameworks, options.fetch, false});
+  const auto libraries = asking::choose_libraries(cudnn_words, group.targets, options.how, options.session);
   std::vector<std::string> versions;
   for (const auto& library : libraries) {
     versions.push_back(library.version.text());
@@ -276,12 +276,12 @@ int matrix(MatrixOptions options) {
     options.title = options.configs.files.empty() ? files.configs.front().spec.name
                                                   : fs::path(options.configs.files.front()).stem().string();
   const auto header =
-      report::header_of(group, libraries, options.campaign, options.title, command_of(options, target_words, versions));
-  campaign::Plan plan{.groups = {std::move(group)},
-                      .options = options.campaign,
-                      .further = campaign::Further::nothing,
-                      .cached = true,
-                      .keeps = false};
+      report::header_of(group, libraries, options.how, options.title, command_of(options, target_words, versions));
+  asking::Plan plan{.groups = {std::move(group)},
+                    .options = options.how,
+                    .further = asking::Further::nothing,
+                    .cached = true,
+                    .keeps = false};
   return run_and_report(options, shard, std::move(plan), header);
 }
 
@@ -289,7 +289,7 @@ int matrix(MatrixOptions options) {
 
 void add_matrix(CLI::App& app, Run& run) {
   auto options = std::make_shared<MatrixOptions>();
-  options->campaign.walk.sweep_where_none = false;
+  options->how.walk.sweep_where_none = false;
   auto* command = app.add_subcommand(
       "matrix", "Ask configs on many GPUs with many cuDNN versions; write a folder of reports with an HTML page");
   command->add_option(
@@ -310,8 +310,8 @@ void add_matrix(CLI::App& app, Run& run) {
       ->group("Where");
   add_fetch_option(*command, options->fetch);
   add_framework_option(*command, options->frameworks);
-  add_walk_options(*command, options->modes, options->campaign);
-  add_run_options(*command, options->campaign.run);
+  add_walk_options(*command, options->modes, options->how);
+  add_run_options(*command, options->how.run);
   command
       ->add_flag("--suggest", options->suggest,
                  "for each refused cell, two changes that pass cuDNN's support check; about 30 more questions per cell")
@@ -332,7 +332,7 @@ void add_matrix(CLI::App& app, Run& run) {
       ->group(output);
   command
       ->add_option("--cache", options->cache,
-                   "file of cached answers; default: " + campaign::default_cache_file().string())
+                   "file of cached answers; default: " + asking::default_cache_file().string())
       ->group(output);
   command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell; do not use the cache")->group(output);
   add_baseline_options(*command, options->baseline);

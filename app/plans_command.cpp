@@ -11,8 +11,8 @@
 #include "exit_code.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
-#include "plans/bill_text.hpp"
 #include "progress.hpp"
+#include "studies/plans/bill_text.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -62,13 +62,13 @@ int bill(PlansCommand command) {
   options.session.stop = stop_gently();
   options.session.on_problem = warn;
   const std::vector<std::string> words = options.cudnn.empty() ? std::vector<std::string>() : split(options.cudnn, ',');
-  const AskedLibraries asked = ask_libraries(words, targets, {false, options.fetch}, options.campaign, options.session);
+  const AskedLibraries asked = ask_libraries(words, targets, {false, options.fetch}, options.how, options.session);
   Progress progress(0);
   std::vector<plans::WorkloadBill> bills;
   for (const auto& library : asked.libraries)
     for (const auto& target : targets)
       for (const auto& shapes : all)
-        bills.push_back(plans::bill_of(shapes, target, {{}, library.path, options.campaign}, options.session,
+        bills.push_back(plans::bill_of(shapes, target, {{}, library.path, options.how}, options.session,
                                        command.all || target.kind == gpu::Kind::device,
                                        [&](const auto& answer) { progress.add(answer); }));
   progress.end();
@@ -111,10 +111,10 @@ void add_plans(CLI::App& app, Run& run) {
       ->add_option("--cudnn", options->ask.cudnn, "versions or paths, a comma list; default: the one that probe uses")
       ->group("Where");
   add_fetch_option(*command, options->ask.fetch);
-  command->add_option("-j,--jobs", options->ask.campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->ask.how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs)
       ->group("How far");
-  command->add_option("--timeout", options->ask.campaign.timeout_seconds, "seconds for one shape")
+  command->add_option("--timeout", options->ask.how.timeout_seconds, "seconds for one shape")
       ->check(check_seconds)
       ->group("How far");
   command->add_option("-f,--format", options->ask.format, "table or json")

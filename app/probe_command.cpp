@@ -57,7 +57,7 @@ Work plan_calls(const ProbeOptions& options, const AskOptions& ask) {
     return frameworks::transformer_engine_answers(calls->queries, calls->targets, results, calls->cudnn_version);
   };
   Work work;
-  for (const auto& group : calls->groups) work.groups.push_back({campaign::questions_of(group.configs), group.targets});
+  for (const auto& group : calls->groups) work.groups.push_back({asking::questions_of(group.configs), group.targets});
   work.add_to_json = [answers](Json& json, const Results& results) {
     json["transformer_engine"] = to_json(answers(results));
   };
@@ -113,7 +113,7 @@ bool has_framework_call(const ProbeOptions& options) {
 
 Work plan_configs(const ProbeOptions& options, const AskOptions& ask) {
   Work work;
-  auto questions = campaign::questions_of(configs_of(options));
+  auto questions = asking::questions_of(configs_of(options));
   work.groups.push_back({std::move(questions), choose_targets(ask, "representative")});
   return work;
 }
@@ -160,7 +160,7 @@ int probe(ProbeOptions options) {
   check_outputs(options.ask);
   if (!options.dump_graph.empty()) return dump_graphs(options);
   if (!options.emit.empty())
-    return emit_program(options.emit, options.ask, campaign::questions_of(configs_to_draw(options)));
+    return emit_program(options.emit, options.ask, asking::questions_of(configs_to_draw(options)));
   if (has_framework_call(options)) {
     const frameworks::CallQuestions asked = framework_questions(options);
     if (options.ask.frameworks.empty()) options.ask.frameworks = {asked.framework};

@@ -1,16 +1,16 @@
 // attnprobe reduce: the smallest config that still fails in the same way.
-#include "reduce/reduce.hpp"
+#include "studies/reduce/reduce.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "ask.hpp"
+#include "ask/named_targets.hpp"
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "campaign/named_targets.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "cudnn/library_info.hpp"
@@ -26,7 +26,7 @@ struct ReduceOptions {
   ConfigOptions configs;
   std::string log, target = "h100", cudnn, output, modes = "A,B,FALLBACK";
   size_t graph = 1;
-  campaign::PlanOptions campaign;
+  asking::PlanOptions how;
 };
 
 // From a config document with one config, or from a graph that a config builds.
@@ -53,7 +53,7 @@ attention::AttentionSpec spec_of(const ReduceOptions& options) {
 }
 
 gpu::Target target_of(const ReduceOptions& options) {
-  const auto targets = campaign::named_targets(options.target, options.campaign.timeout_seconds);
+  const auto targets = asking::named_targets(options.target, options.how.timeout_seconds);
   if (targets.size() == 1) return targets.front();
   throw Error(ErrorKind::usage,
               fmt::format("--target {}: these are {} GPUs; allowed: one", options.target, targets.size()));
@@ -71,19 +71,19 @@ int run_reduce(ReduceOptions options) {
   std::vector<NamedFile> inputs{{"--log " + options.log, options.log}};
   for (const auto& file : options.configs.files) inputs.push_back({"--config " + file, file});
   check_outputs({{"--output " + options.output, options.output}}, inputs);
-  read_modes(options.modes, options.campaign.walk);
+  read_modes(options.modes, options.how.walk);
   const attention::AttentionSpec begun = spec_of(options);
   const gpu::Target target = target_of(options);
   worker::Pool pool(2);
-  const campaign::Session session{.pool = &pool};
+  const asking::Session session{.pool = &pool};
   const std::string cudnn = cudnn::choose_library(options.cudnn).path;
   const auto answer = [&](const attention::AttentionSpec& spec) {
     attention::AttentionConfig config;
     config.spec = spec;
-    return campaign::ask({.groups = {{campaign::questions_of({config}), {target}, {cudnn}}},
-                          .options = options.campaign,
-                          .further = campaign::Further::nothing},
-                         session)
+    return asking::ask({.groups = {{asking::questions_of({config}), {target}, {cudnn}}},
+                        .options = options.how,
+                        .further = asking::Further::nothing},
+                       session)
         .front()
         .results.at(0);
   };
@@ -111,8 +111,8 @@ void add_reduce(CLI::App& app, Run& run) {
   command->add_option("--graph", options->graph, "which of its graphs; default: 1")->needs(log)->group("What is asked");
   command->add_option("-t,--target", options->target, "one GPU, as in probe; default: h100")->group("Where");
   command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version (9.14)")->group("Where");
-  options->campaign.walk.sweep_where_none = false;
-  add_walk_options(*command, options->modes, options->campaign);
+  options->how.walk.sweep_where_none = false;
+  add_walk_options(*command, options->modes, options->how);
   command->add_option("-o,--output", options->output, "file for the config")->group("Output");
   command->footer(
       "Exit codes: 0 reduced, 2 bad command line or config, or one that does not fail, 3 the environment lacks something.");

@@ -132,7 +132,7 @@ int replay(ReplayOptions options) {
                                                 graphs.front()->logged.problem));
     const std::string gpus = replay::gpus_of(whole);
     Work work;
-    campaign::QuestionGroup group;
+    asking::QuestionGroup group;
     group.questions = questions_of(*replay, whole);
     group.targets = choose_targets(with, gpus.empty() ? "representative" : gpus);
     work.groups.push_back(std::move(group));

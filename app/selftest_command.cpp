@@ -2,20 +2,21 @@
 #include <fmt/format.h>
 
 #include "ask.hpp"
+#include "ask/named_targets.hpp"
 #include "base/error.hpp"
 #include "base/number.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "campaign/named_targets.hpp"
-#include "campaign/preflight.hpp"
-#include "campaign/selftest.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
+#include "machine/preflight.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
+#include "studies/selftest.hpp"
+#include "worker/client.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -25,18 +26,18 @@ struct SelfTestOptions {
   std::string cudnn;
   int64_t configs = 1000;
   uint64_t first_seed = 1;
-  campaign::PlanOptions campaign;
-  campaign::Session session;
+  asking::PlanOptions how;
+  asking::Session session;
 };
 
 gpu::Target one_target(const char* option, const std::string& word, double timeout) {
-  auto targets = campaign::named_targets(word, timeout);
+  auto targets = asking::named_targets(word, timeout);
   if (targets.size() != 1)
     throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" names {} GPUs; allowed: one", option, word, targets.size()));
   return std::move(targets.front());
 }
 
-std::string summary(const campaign::SelfTest& test) {
+std::string summary(const studies::SelfTest& test) {
   std::string text = fmt::format("{} ({}) against {}, cuDNN {}\n{} random configs, {} engine configs: ", test.target.id,
                                  test.target.name, test.against.id, test.library.version.text(),
                                  with_commas(test.configs), with_commas(test.engine_configs));
@@ -58,14 +59,14 @@ std::string summary(const campaign::SelfTest& test) {
 int run_selftest(SelfTestOptions options) {
   check_outputs({{"--output " + options.output, options.output}},
                 {{"--target " + options.target, options.target}, {"--against " + options.against, options.against}});
-  const double timeout = options.campaign.timeout_seconds;
+  const double timeout = options.how.timeout_seconds;
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   const gpu::Target target = one_target("--target", options.target, timeout);
   const std::string cudnn = cudnn::choose_library(options.cudnn).path;
   std::optional<gpu::Target> own;
   if (target.kind == gpu::Kind::device) {
-    own = campaign::measured_device(target, campaign::inspect_driver(timeout), cudnn, timeout);
+    own = asking::measured_device(target, worker::inspect_driver(timeout), cudnn, timeout);
     own->id = "its own properties";
   }
   const gpu::Target* twin = gpu::twin(target);
@@ -76,9 +77,9 @@ int run_selftest(SelfTestOptions options) {
                                                        : *own;
   options.session.stop = stop_gently();
   Progress progress(2 * static_cast<size_t>(options.configs));
-  const auto test = campaign::selftest(target, against, options.first_seed, static_cast<size_t>(options.configs), cudnn,
-                                       options.campaign, options.session,
-                                       [&](const answer::Answer& result, size_t) { progress.add(result); });
+  const auto test =
+      studies::selftest(target, against, options.first_seed, static_cast<size_t>(options.configs), cudnn, options.how,
+                        options.session, [&](const answer::Answer& result, size_t) { progress.add(result); });
   progress.end();
   print_text(summary(test));
   if (file) {
@@ -110,9 +111,9 @@ void add_selftest(CLI::App& app, Run& run) {
   command->add_option("--configs", options->configs, "how many, default 1000")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
   command->add_option("--first-seed", options->first_seed, "of the random configs; default 1");
-  command->add_option("-j,--jobs", options->campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs);
-  command->add_option("--timeout", options->campaign.timeout_seconds, "seconds for one config on one GPU")
+  command->add_option("--timeout", options->how.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);
   command->add_option("-o,--output", options->output, "file to send in, JSON");
   command->callback([options, &run] { run = [options] { return run_selftest(*options); }; });

@@ -5,31 +5,31 @@
 #include <algorithm>
 
 #include "ask.hpp"
+#include "ask/further/changes.hpp"
 #include "attention/fields.hpp"
 #include "base/output_file.hpp"
 #include "base/text.hpp"
-#include "campaign/suggest/changes.hpp"
-#include "campaign/suggest/suggested.hpp"
 #include "commands.hpp"
 #include "config_options.hpp"
 #include "exit_code.hpp"
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "progress.hpp"
-#include "report/formats/suggest_text.hpp"
+#include "studies/suggest/suggest_text.hpp"
+#include "studies/suggest/suggested.hpp"
 
 namespace attnprobe::app {
 namespace {
 
 using answer::Answer;
 using answer::Usable;
-using campaign::Suggested;
+using studies::Suggested;
 
 struct SuggestCommand {
   ConfigOptions configs;
   AskOptions ask;
   std::vector<std::string> keep;
-  campaign::SuggestOptions suggest;
+  asking::SuggestOptions suggest;
 };
 
 bool is_helped(const Suggested& suggested) {
@@ -52,27 +52,27 @@ int suggest(SuggestCommand command) {
   AskOptions& options = command.ask;
   for (const auto& file : command.configs.files) options.inputs.push_back({"--config " + file, file});
   check_outputs(options);
-  command.suggest.keep = campaign::read_kept(command.keep, "--keep");
-  read_modes(options.modes, options.campaign.walk);
-  options.campaign.frameworks = rules::choose_gates(options.frameworks, "--framework");
-  const auto questions = campaign::questions_of(read_configs(command.configs, "suggest for what?"));
-  const campaign::QuestionGroup group{questions, choose_targets(options, "representative")};
+  command.suggest.keep = studies::read_kept(command.keep, "--keep");
+  read_modes(options.modes, options.how.walk);
+  options.how.frameworks = rules::choose_gates(options.frameworks, "--framework");
+  const auto questions = asking::questions_of(read_configs(command.configs, "suggest for what?"));
+  const asking::QuestionGroup group{questions, choose_targets(options, "representative")};
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   options.session.stop = stop_gently();
-  Progress progress(campaign::cells_of({group}));
+  Progress progress(asking::cells_of({group}));
   const auto on_result = [&](const Answer& result, size_t) { progress.add(result); };
   options.session.on_problem = warn;
-  campaign::Plan plan{{group}, options.cudnn, options.campaign};
+  asking::Plan plan{{group}, options.cudnn, options.how};
   plan.suggest = command.suggest;
-  const auto all = campaign::suggest(plan, options.session, on_result);
+  const auto all = studies::suggest(plan, options.session, on_result);
   progress.end();
   if (*options.session.stop) return interrupted;
   if (file) file->replace(configs_text(all));
   if (options.format == "json")
-    print_data(json_text(report::suggest_json(all), 2) + "\n");
+    print_data(json_text(studies::suggest_json(all), 2) + "\n");
   else
-    print_text(report::suggest_text(all, terminal_style(false).width));
+    print_text(studies::suggest_text(all, terminal_style(false).width));
   const bool is_broken =
       std::any_of(all.begin(), all.end(), [](const auto& one) { return one.result.environment_broken; });
   if (is_broken) return environment_lacks;
@@ -88,9 +88,8 @@ void add_suggest(CLI::App& app, Run& run) {
   add_config_options(*command, options->configs);
   add_framework_option(*command, options->ask.frameworks);
   command
-      ->add_option(
-          "--keep", options->keep,
-          fmt::format("what is not to be changed, comma list of {}", fmt::join(campaign::change_kinds(), ", ")))
+      ->add_option("--keep", options->keep,
+                   fmt::format("what is not to be changed, comma list of {}", fmt::join(asking::change_kinds(), ", ")))
       ->allow_extra_args(false)
       ->group("What is asked");
   command->add_option("--most", options->suggest.most, "changes per config and GPU; default: 5")
@@ -104,10 +103,10 @@ void add_suggest(CLI::App& app, Run& run) {
                    "as in probe; default: this machine's GPUs, else the representative ones")
       ->group("Where");
   command->add_option("--cudnn", options->ask.cudnn, "libcudnn.so.9, its folder, or a version (9.14)")->group("Where");
-  command->add_option("-j,--jobs", options->ask.campaign.jobs, "worker processes; default: the cores of the machine")
+  command->add_option("-j,--jobs", options->ask.how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs)
       ->group("How far");
-  command->add_option("--timeout", options->ask.campaign.timeout_seconds, "seconds for one config on one GPU")
+  command->add_option("--timeout", options->ask.how.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds)
       ->group("How far");
   command->add_option("-f,--format", options->ask.format, "table or json")

@@ -1,16 +1,17 @@
 #include <fmt/format.h>
 
 #include "ask.hpp"
+#include "ask/named_targets.hpp"
 #include "base/error.hpp"
-#include "campaign/named_targets.hpp"
-#include "campaign/preflight.hpp"
 #include "commands.hpp"
 #include "cudnn/library_info.hpp"
 #include "exit_code.hpp"
 #include "gpu/catalogue.hpp"
 #include "gpu/comparisons.hpp"
+#include "machine/preflight.hpp"
 #include "output.hpp"
 #include "report/formats/report.hpp"
+#include "worker/client.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -39,16 +40,16 @@ int show(const std::string& id) {
 
 int dump(const std::string& cudnn, int device, const std::string& path) {
   constexpr double timeout = 60;
-  const gpu::DriverInfo driver = campaign::inspect_driver(timeout);
-  const auto devices = campaign::device_targets(driver);
+  const gpu::DriverInfo driver = worker::inspect_driver(timeout);
+  const auto devices = asking::device_targets(driver);
   if (devices.empty()) throw Error(ErrorKind::environment, "no GPU to dump: " + driver.problem);
   if (device < 0 || static_cast<size_t>(device) >= devices.size())
     throw Error(ErrorKind::usage,
                 fmt::format("--device: there is no GPU {}; allowed: 0 to {}", device, devices.size() - 1));
   std::unique_ptr<OutputFile> file;
   if (!path.empty()) file = std::make_unique<OutputFile>(path);
-  const auto measured = campaign::measured_device(devices[static_cast<size_t>(device)], driver,
-                                                  cudnn::choose_library(cudnn).path, timeout);
+  const auto measured =
+      asking::measured_device(devices[static_cast<size_t>(device)], driver, cudnn::choose_library(cudnn).path, timeout);
   const std::string text = gpu::to_json(measured).dump(2) + "\n";
   if (file)
     file->replace(text);

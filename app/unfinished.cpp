@@ -22,8 +22,8 @@ Unfinished::Unfinished(const std::string& output, bool resume) : file_(output + 
   const bool was_there = is_there(file_);
   if (resume && !was_there) spdlog::info("--resume: {} does not exist; everything is asked", file_.string());
   try {
-    if (was_there && !resume) campaign::clear_cache(file_);
-    cache_ = std::make_unique<campaign::WalkCache>(file_, warn);
+    if (was_there && !resume) asking::clear_cache(file_);
+    cache_ = std::make_unique<asking::WalkCache>(file_, warn);
   } catch (const Error&) {
     throw Error(
         ErrorKind::usage,

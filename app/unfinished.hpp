@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "campaign/walk_cache.hpp"
+#include "ask/walk_cache.hpp"
 
 namespace attnprobe::app {
 
@@ -18,13 +18,13 @@ class Unfinished {
   Unfinished(const Unfinished&) = delete;
   Unfinished& operator=(const Unfinished&) = delete;
 
-  campaign::WalkCache* findings() { return cache_.get(); }
+  asking::WalkCache* findings() { return cache_.get(); }
   /// The report is complete: nothing is left to resume.
   void remove();
 
  private:
   std::filesystem::path file_;
-  std::unique_ptr<campaign::WalkCache> cache_;
+  std::unique_ptr<asking::WalkCache> cache_;
 };
 
 }  // namespace attnprobe::app

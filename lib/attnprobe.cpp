@@ -1,7 +1,7 @@
 #include "attnprobe.hpp"
 
-#include "campaign/ask.hpp"
-#include "campaign/named_targets.hpp"
+#include "ask/ask.hpp"
+#include "ask/named_targets.hpp"
 #include "worker/client.hpp"
 
 namespace attnprobe {
@@ -31,24 +31,24 @@ Answer answer_of(const answer::Answer& result) {
 }  // namespace
 
 std::vector<gpu::Target> find_targets(const std::string& words, const Options& options) {
-  return campaign::named_targets(words, options.timeout_seconds, options.program);
+  return asking::named_targets(words, options.timeout_seconds, options.program);
 }
 
 std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, const std::vector<gpu::Target>& targets,
                         const Options& options) {
-  campaign::Plan plan{{{campaign::questions_of(configs), targets}}, options.cudnn};
+  asking::Plan plan{{{asking::questions_of(configs), targets}}, options.cudnn};
   plan.options.walk = options.walk;
   plan.options.run = options.run;
   plan.options.timeout_seconds = options.timeout_seconds;
   plan.options.jobs = options.jobs;
   if (!options.frameworks.empty())
     plan.options.frameworks = rules::choose_gates({options.frameworks}, "Options::frameworks");
-  const campaign::Session session{.stop = options.stop, .program = worker::worker_program(options.program)};
-  campaign::OnAnswer on_answer;
+  const asking::Session session{.stop = options.stop, .program = worker::worker_program(options.program)};
+  asking::OnAnswer on_answer;
   if (options.on_answer)
     on_answer = [&](const answer::Answer& result, size_t) { options.on_answer(answer_of(result)); };
   std::vector<Answer> answers;
-  for (const auto& group : campaign::ask(plan, session, on_answer))
+  for (const auto& group : asking::ask(plan, session, on_answer))
     for (const auto& result : group.results) answers.push_back(answer_of(result));
   return answers;
 }

@@ -24,9 +24,30 @@ std::string text_of(const WayOut& way) {
                      more(way.work, "work"), more(way.memory, "memory"));
 }
 
-std::string_view answer_word(const Answer& result) {
-  if (result.usable) return name_of(*result.usable);
-  return result.environment_broken ? "environment" : name_of(result.verdict);
+Word word_of(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::supported:
+      return Word::yes;
+    case Verdict::unsupported:
+      return Word::no;
+    case Verdict::invalid_graph:
+      return Word::invalid_graph;
+    case Verdict::error:
+      return Word::error;
+    case Verdict::crashed:
+      return Word::crashed;
+    case Verdict::timeout:
+      return Word::timeout;
+    case Verdict::wrong_result:
+      return Word::wrong_result;
+  }
+  return Word::error;
+}
+
+Word word_of(const Answer& result) {
+  if (result.usable)
+    return result.usable == Usable::yes ? Word::yes : result.usable == Usable::but ? Word::but : Word::no;
+  return result.environment_broken ? Word::environment : word_of(result.verdict);
 }
 
 std::string short_reason(const Answer& result) {

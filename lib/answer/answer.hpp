@@ -58,7 +58,7 @@ struct Answer : Question {
   build::BuiltGraph graph;
   probe::WalkFindings findings;
   Verdict verdict = Verdict::error;
-  bool by_rule = false;                 ///< cuDNN was not asked: campaign/by_rule.hpp
+  bool by_rule = false;                 ///< cuDNN was not asked: ask/by_rule.hpp
   bool environment_broken = false;      ///< verdict error because the machine lacks something, not because of cuDNN
   std::optional<RootCause> root_cause;  ///< for every verdict except supported
   std::optional<Crash> crash;
@@ -82,7 +82,9 @@ struct Answer : Question {
 };
 
 /// "yes", "but", "no"; for an open question "environment" or "error".
-std::string_view answer_word(const Answer& result);
+Word word_of(const Answer& result);
+/// The word of a verdict where nothing else is known.
+Word word_of(Verdict verdict);
 
 /// A short root cause: cuDNN's reason without the condition of its source, or the explanation. "" if there is none.
 std::string short_reason(const Answer& result);

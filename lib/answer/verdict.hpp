@@ -1,6 +1,7 @@
 // The verdict and the answer for one config on one target with one cuDNN.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "../base/enum_names.hpp"
@@ -19,6 +20,27 @@ enum class Usable {
   no,
 };
 ATTNPROBE_ENUM(Usable, yes, but, no)
+
+/// An answer as a word: the answer for the user; where a no is not a refusal, cuDNN's verdict; where the question is
+/// open, why. Better words come first.
+enum class Word : uint8_t {
+  not_asked,
+  yes,
+  but,
+  no,
+  invalid_graph,
+  error,
+  crashed,
+  timeout,
+  wrong_result,
+  environment,
+  invalid,  ///< no config has that value (limits)
+};
+
+/// The word is yes or but.
+constexpr bool is_taken(Word word) {
+  return word == Word::yes || word == Word::but;
+}
 
 /// The kind of obstacle.
 enum class ObstacleKind {
@@ -42,4 +64,27 @@ struct Obstacle {
   std::string source;  ///< the evidence
 };
 ATTNPROBE_JSON(Obstacle, kind, text, source)
+}  // namespace attnprobe::answer
+
+namespace attnprobe {
+template <>
+struct EnumNames<answer::Word> {
+  static constexpr std::array<std::pair<answer::Word, std::string_view>, 11> table{{
+      {answer::Word::not_asked, "not asked"},
+      {answer::Word::yes, "yes"},
+      {answer::Word::but, "but"},
+      {answer::Word::no, "no"},
+      {answer::Word::invalid_graph, "invalid_graph"},
+      {answer::Word::error, "error"},
+      {answer::Word::crashed, "crashed"},
+      {answer::Word::timeout, "timeout"},
+      {answer::Word::wrong_result, "wrong_result"},
+      {answer::Word::environment, "environment"},
+      {answer::Word::invalid, "invalid"},
+  }};
+};
+}  // namespace attnprobe
+
+namespace attnprobe::answer {
+ATTNPROBE_JSON_ENUM(Word)
 }  // namespace attnprobe::answer

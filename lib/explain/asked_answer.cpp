@@ -214,7 +214,7 @@ std::string whom_asked(const Asked& asked) {
   const bool is_taken = result.verdict == answer::Verdict::supported && result.requirements.empty();
   text += fmt::format("{}cuDNN {} on {}{}: {}", result.by_rule ? "the rules of " : "", result.cudnn_version.text(),
                       result.target.id, result.by_rule ? "" : " (simulated, support check)",
-                      is_taken ? "yes" : answer::answer_word(result));
+                      is_taken ? "yes" : name_of(answer::word_of(result)));
   if (!asked.assumed.empty()) text += fmt::format("; assumed: {}", fmt::join(asked.assumed, ", "));
   if (!asked.by_rules_of.empty()) text += "; " + asked.by_rules_of;
   return text;
@@ -309,7 +309,7 @@ void add_asked_graph(TextAnswer& answer, const replay::Replay& replay, const Tex
   const answer::Answer* refused = nullptr;
   for (const auto& result : results) {
     if (refused == nullptr && result.usable == answer::Usable::no) refused = &result;
-    others += fmt::format("{}{}: {}", others.empty() ? "" : ", ", result.target.id, answer::answer_word(result));
+    others += fmt::format("{}{}: {}", others.empty() ? "" : ", ", result.target.id, name_of(answer::word_of(result)));
   }
   if (results.empty()) return;
   answer.asked = fmt::format("cuDNN {} (simulated, support check): {}", results.front().cudnn_version.text(), others);

@@ -7,12 +7,12 @@
 #include <optional>
 #include <utility>
 
+#include "ask/ask.hpp"
+#include "ask/by_rule.hpp"
+#include "ask/further/ways_out.hpp"
+#include "ask/reproduce.hpp"
 #include "attention/config.hpp"
 #include "base/error.hpp"
-#include "campaign/ask.hpp"
-#include "campaign/by_rule.hpp"
-#include "campaign/reproduce.hpp"
-#include "campaign/suggest/ways_out.hpp"
 #include "cudnn/library_info.hpp"
 #include "explain/words.hpp"
 #include "gpu/catalogue.hpp"
@@ -22,8 +22,8 @@ namespace {
 
 constexpr const char* usual_gpu = "h100";
 
-campaign::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates) {
-  campaign::PlanOptions options;
+asking::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates) {
+  asking::PlanOptions options;
   options.frameworks = gates;
   options.walk.plans = probe::Plans::automatic;  // simulated GPUs build none
   options.walk.sweep_where_none = false;
@@ -110,7 +110,7 @@ std::string version_of(const TextFacts& facts) {
   for (const auto& version : facts.versions)
     if (cudnn::find_version(version)) return version;
   for (const auto& version : facts.versions)
-    if (campaign::named_version(version)) return version;
+    if (asking::named_version(version)) return version;
   return "";
 }
 
@@ -166,18 +166,18 @@ std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, 
                                 const TextFacts& facts, const std::vector<rules::ChosenGate>& gates,
                                 const AskWith& with) {
   const std::string version = version_of(facts);
-  campaign::Plan plan{.groups = {{questions, targets}},
-                      .cudnn = version,
-                      .options = options_for(gates),
-                      .further = campaign::Further::ways_out};
+  asking::Plan plan{.groups = {{questions, targets}},
+                    .cudnn = version,
+                    .options = options_for(gates),
+                    .further = asking::Further::ways_out};
   const auto by_rule = [&] {
     const std::string word = version.empty() ? rules::cudnn_of(gates).value_or("") : version;
-    plan.by_rule = campaign::named_version(word).value_or(campaign::newest_version());
-    return campaign::ask(plan).front().results;
+    plan.by_rule = asking::named_version(word).value_or(asking::newest_version());
+    return asking::ask(plan).front().results;
   };
   if (!with.cudnn) return by_rule();
   try {
-    auto results = campaign::ask(plan, {.program = with.program}).front().results;
+    auto results = asking::ask(plan, {.program = with.program}).front().results;
     const bool is_broken =
         std::any_of(results.begin(), results.end(), [](const auto& one) { return one.environment_broken; });
     return is_broken ? by_rule() : results;
@@ -313,8 +313,8 @@ void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::Cho
     asked.assumed.push_back(fmt::format("cuDNN {}; {} ships {}", answering, rules::title_of(gates.front()), *brought));
   if (const rules::GatePlans* plans = gates.empty() ? nullptr : rules::plans_of(gates.front())) asked.plans = *plans;
   if (asked.is_established && !asked.result.by_rule && asked.result.usable != answer::Usable::yes)
-    campaign::advise(asked.result, options_for(gates), {.program = with.program},
-                     {.most = 1, .most_asked = 40, .two_at_a_time = false, .compile = false});
+    asking::advise(asked.result, options_for(gates), {.program = with.program},
+                   {.most = 1, .most_asked = 40, .two_at_a_time = false, .compile = false});
 }
 
 }  // namespace attnprobe::explain

@@ -113,24 +113,6 @@ Refusal refusal_of(const MessageHit& hit, const std::vector<CudnnVersion>& versi
   Refusal refusal = of_message(message, hit.place, versions);
   if (message.rule != nullptr) refusal.means = with_values(message.means, message, hit.place.said);
   refusal.versions = message.versions[std::min(hit.match, message.versions.size() - 1)];
-  set_place(refusal, hit.place);
-  return refusal;
-}
-
-Refusal refusal_of(const ReasonHit& hit) {
-  const answer::KnownReason& reason = *hit.reason;
-  Refusal refusal;
-  refusal.id = reason.id;
-  refusal.layer = layer_of(reason.category);
-  refusal.who = "cuDNN";
-  refusal.headline = headline_of(refusal.layer, refusal.who);
-  refusal.means = reason.meaning;
-  refusal.next = reason.help;
-  if (!reason.since.empty() || !reason.until.empty())
-    refusal.versions = fmt::format("seen with cuDNN {} to {}", reason.since.empty() ? "9.8.0" : reason.since,
-                                   reason.until.empty() ? "the newest" : reason.until);
-  refusal.source = reason.source;
-  set_place(refusal, hit.place);
   return refusal;
 }
 

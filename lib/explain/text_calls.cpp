@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <optional>
 
+#include "ask/by_rule.hpp"
 #include "base/error.hpp"
 #include "base/number.hpp"
-#include "campaign/by_rule.hpp"
 #include "explain/text_answer.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
@@ -103,7 +103,7 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
   std::vector<ReadCall> calls = calls_of(Caller::torch, text);
   for (auto& call : calls_of(Caller::jax, text)) calls.push_back(std::move(call));
   const auto cudnn = facts.versions.empty() ? std::nullopt : CudnnVersion::parse(facts.versions.front());
-  for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(campaign::newest_version())))
+  for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(asking::newest_version())))
     calls.push_back(std::move(call));
   std::vector<AnsweredCall> answers;
   for (const ReadCall& call : calls) try {

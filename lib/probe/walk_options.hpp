@@ -20,9 +20,9 @@ enum class Plans {
   none,
   first,      ///< built in turn until one compiles, like cudnn-frontend
   build,      ///< finalized: the kernel is compiled, and loaded if there is a GPU
-  run,        ///< executed, verified, timed by the campaign; a walk itself only builds
+  run,        ///< executed, verified, timed afterwards; a walk itself only builds
   run_first,  ///< built in turn until one compiles, and that one run, like a program
-  automatic,  ///< decided by the campaign: run on a GPU of this machine, none on a simulated one
+  automatic,  ///< run on a GPU of this machine, none on a simulated one
 };
 
 }  // namespace attnprobe::probe
@@ -62,7 +62,7 @@ struct WalkOptions {
   std::vector<std::string> modes{"A", "B", "FALLBACK"};  ///< cuDNN's heuristic modes, by its names
   Engines engines = Engines::heuristic;
   Plans plans = Plans::none;
-  bool sweep_where_none = true;    ///< try every engine and knob if no heuristic has a viable config; a campaign then
+  bool sweep_where_none = true;    ///< try every engine and knob if no heuristic has a viable config; it then
                                    ///< also tries changes of the problem
   bool until_works = false;        ///< without plans: stop at the first mode with a viable config, which settles the
                                    ///< answer and the first choice

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ask/chosen_libraries.hpp"
 #include "attention/read_configs.hpp"
-#include "campaign/chosen_libraries.hpp"
-#include "limits/question_words.hpp"
-#include "report/formats/limits_text.hpp"
+#include "studies/limits/limits_text.hpp"
+#include "studies/limits/question_words.hpp"
 
 namespace attnprobe::service {
 namespace {
@@ -47,7 +47,7 @@ std::vector<std::string> target_ids(const std::vector<gpu::Target>& targets) {
 }  // namespace
 
 Json answer_limits(const JsonView& params, const Means& means) {
-  campaign::PlanOptions options;
+  asking::PlanOptions options;
   JsonObject object(params);
   const std::string place = params.where();
   limits::QuestionWords words;
@@ -73,10 +73,10 @@ Json answer_limits(const JsonView& params, const Means& means) {
       targets_of(target.value_or(params.with(representative)), options.timeout_seconds, means.session.program);
   const auto slots = take_slots(options, means, any_number);
   std::vector<std::string> warnings;
-  const campaign::Session session = telling(means.session, warnings);
-  question.cudnns = campaign::choose_libraries(versions, question.targets, options, session);
+  const asking::Session session = telling(means.session, warnings);
+  question.cudnns = asking::choose_libraries(versions, question.targets, options, session);
   const auto found = limits::find_limits(question, options, session);
-  Json answer = report::limits_json(question, found,
+  Json answer = limits::limits_json(question, found,
                                     limits::command_text(words, {.files = {},
                                                                  .target = joined(target_ids(question.targets)),
                                                                  .cudnn = cudnn,

@@ -27,7 +27,7 @@ std::string read_questions(JsonObject& object, ProbeRequest& request) {
   if (dtype && config) dtype->fail("it belongs to a call; a config has its own field");
   std::string gate;
   if (config) {
-    request.plan.groups.front().questions = campaign::questions_of(attention::read_configs(*config));
+    request.plan.groups.front().questions = asking::questions_of(attention::read_configs(*config));
   } else {
     frameworks::CallReading reading{torch ? frameworks::Caller::torch : frameworks::Caller::jax};
     reading.release = frameworks::release_named(words_of(object.find_set("framework")), reading.caller,
@@ -43,25 +43,25 @@ std::string read_questions(JsonObject& object, ProbeRequest& request) {
 
 ProbeRequest read_probe_request(const JsonView& params, const std::string& program) {
   ProbeRequest request;
-  campaign::PlanOptions& campaign = request.plan.options;
-  campaign.walk.plans = probe::Plans::automatic;
+  asking::PlanOptions& how = request.plan.options;
+  how.walk.plans = probe::Plans::automatic;
   JsonObject object(params);
   const std::string gate = read_questions(object, request);
   if (const auto value = object.find_set("cudnn")) request.plan.cudnn = value->text();
-  read_how(object, campaign);
-  if (const auto value = object.find_set("engines")) campaign.walk.engines = value->one_of<probe::Engines>();
-  if (const auto value = object.find_set("plans")) campaign.walk.plans = value->one_of<probe::Plans>();
-  if (const auto value = object.find_set("quick")) campaign.walk.sweep_where_none = !value->boolean();
-  campaign.frameworks = gates_of(object, gate);
+  read_how(object, how);
+  if (const auto value = object.find_set("engines")) how.walk.engines = value->one_of<probe::Engines>();
+  if (const auto value = object.find_set("plans")) how.walk.plans = value->one_of<probe::Plans>();
+  if (const auto value = object.find_set("quick")) how.walk.sweep_where_none = !value->boolean();
+  how.frameworks = gates_of(object, gate);
   const auto target = object.find_set("target");
   object.finish();
-  request.plan.groups.front().targets = targets_of(target, campaign.timeout_seconds, program);
+  request.plan.groups.front().targets = targets_of(target, how.timeout_seconds, program);
   return request;
 }
 
 Json answer_probe(ProbeRequest request, const Means& means) {
-  const auto slots = take_slots(request.plan.options, means, campaign::cells_of(request.plan.groups));
-  const auto answers = campaign::ask(request.plan, telling(means.session, request.warnings)).front();
+  const auto slots = take_slots(request.plan.options, means, asking::cells_of(request.plan.groups));
+  const auto answers = asking::ask(request.plan, telling(means.session, request.warnings)).front();
   report::Results results;
   for (const auto& result : answers.results) results.push_back(&result);
   Json report = report::report_json(results, answers.library);

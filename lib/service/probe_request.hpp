@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "ask/ask.hpp"
 #include "base/json_reader.hpp"
-#include "campaign/ask.hpp"
 #include "service/request_parts.hpp"
 
 namespace attnprobe::service {
 
 /// The configs, GPUs, cuDNN and depth of a request.
 struct ProbeRequest {
-  campaign::Plan plan{{{}}};          ///< of one group
+  asking::Plan plan{{{}}};            ///< of one group
   std::vector<std::string> warnings;  ///< parts of a framework's call that are not asked about
 };
 

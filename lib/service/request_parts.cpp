@@ -1,11 +1,12 @@
 #include "service/request_parts.hpp"
+#include "worker/client.hpp"
 
 #include <algorithm>
 
+#include "ask/named_targets.hpp"
 #include "base/text.hpp"
-#include "campaign/named_targets.hpp"
-#include "campaign/preflight.hpp"
 #include "gpu/catalogue.hpp"
+#include "machine/preflight.hpp"
 
 namespace attnprobe::service {
 namespace {
@@ -19,14 +20,14 @@ void read_modes(const JsonView& value, probe::WalkOptions& walk) {
 
 }  // namespace
 
-WorkerSlots::Held take_slots(campaign::PlanOptions& options, const Means& means, size_t useful) {
-  const size_t wanted = std::clamp<size_t>(useful, 1, campaign::jobs_of(options));
+WorkerSlots::Held take_slots(asking::PlanOptions& options, const Means& means, size_t useful) {
+  const size_t wanted = std::clamp<size_t>(useful, 1, asking::jobs_of(options));
   WorkerSlots::Held slots = means.slots->take(wanted, *means.session.stop);
   options.jobs = static_cast<int>(std::max<size_t>(1, slots.count()));
   return slots;
 }
 
-campaign::Session telling(campaign::Session session, std::vector<std::string>& warnings) {
+asking::Session telling(asking::Session session, std::vector<std::string>& warnings) {
   session.on_problem = [&warnings](const std::string& problem) { warnings.push_back(problem); };
   return session;
 }
@@ -42,22 +43,22 @@ std::vector<std::string> words_of(const std::optional<JsonView>& value) {
 std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double timeout_seconds,
                                     const std::string& program) {
   if (!value) {
-    auto targets = campaign::device_targets(campaign::inspect_driver(timeout_seconds, program));
+    auto targets = asking::device_targets(worker::inspect_driver(timeout_seconds, program));
     return targets.empty() ? gpu::simulated_targets("representative") : targets;
   }
-  if (value->json().is_string()) return campaign::named_targets(value->text(), timeout_seconds, program);
+  if (value->json().is_string()) return asking::named_targets(value->text(), timeout_seconds, program);
   std::vector<gpu::Target> targets;
   for (const auto& one : value->json().is_array() ? value->elements() : std::vector<JsonView>{*value}) {
     if (one.json().is_object())
       gpu::add_target(targets, gpu::parse_target(one.json().dump(), one.where()));
     else
-      for (auto& target : campaign::named_targets(one.text(), timeout_seconds, program))
+      for (auto& target : asking::named_targets(one.text(), timeout_seconds, program))
         gpu::add_target(targets, std::move(target));
   }
   return targets;
 }
 
-void read_how(JsonObject& object, campaign::PlanOptions& options) {
+void read_how(JsonObject& object, asking::PlanOptions& options) {
   if (const auto value = object.find_set("timeout")) {
     options.timeout_seconds = value->number();
     if (!(options.timeout_seconds > 0 && options.timeout_seconds <= 1e6))

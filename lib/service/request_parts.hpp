@@ -6,15 +6,15 @@
 #include <string>
 #include <vector>
 
+#include "ask/plan.hpp"
 #include "base/json_reader.hpp"
-#include "campaign/plan.hpp"
 #include "service/worker_slots.hpp"
 
 namespace attnprobe::service {
 
 /// The resources for answering a request.
 struct Means {
-  campaign::Session session;
+  asking::Session session;
   WorkerSlots* slots = nullptr;
 };
 
@@ -23,10 +23,10 @@ inline constexpr size_t any_number = std::numeric_limits<size_t>::max();
 
 /// Waits for a slot and lowers the jobs to the slots it got. Keep them until the request is answered. `useful`: the
 /// number of jobs that have work.
-[[nodiscard]] WorkerSlots::Held take_slots(campaign::PlanOptions& options, const Means& means, size_t useful);
+[[nodiscard]] WorkerSlots::Held take_slots(asking::PlanOptions& options, const Means& means, size_t useful);
 
 /// The session, with problems added to the warnings.
-campaign::Session telling(campaign::Session session, std::vector<std::string>& warnings);
+asking::Session telling(asking::Session session, std::vector<std::string>& warnings);
 
 /// A word, a comma list, or an array of words.
 std::vector<std::string> words_of(const JsonView& value);
@@ -39,7 +39,7 @@ std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double
                                     const std::string& program);
 
 /// "timeout", "jobs" and "mode".
-void read_how(JsonObject& object, campaign::PlanOptions& options);
+void read_how(JsonObject& object, asking::PlanOptions& options);
 
 /// "framework"; `otherwise` if it is absent, "" for none.
 std::vector<rules::ChosenGate> gates_of(JsonObject& object, const std::string& otherwise);

@@ -4,11 +4,11 @@
 #include <mutex>
 #include <thread>
 
+#include "ask/chosen_libraries.hpp"
+#include "ask/reproduce.hpp"
 #include "attention/config.hpp"
 #include "base/error.hpp"
 #include "base/limits.hpp"
-#include "campaign/chosen_libraries.hpp"
-#include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
 #include "explain/explain_text.hpp"
 #include "gpu/catalogue.hpp"
@@ -26,13 +26,13 @@ struct Session::State {
   explicit State(std::string program_) : program(std::move(program_)) {}
 
   // Opened on first use, since a session may only explain.
-  campaign::WalkCache* cache() {
-    std::call_once(cache_once, [this] { cache_ = campaign::usual_cache({}); });
+  asking::WalkCache* cache() {
+    std::call_once(cache_once, [this] { cache_ = asking::usual_cache({}); });
     return cache_.get();
   }
 
   std::string program;
-  campaign::LibraryWords words;
+  asking::LibraryWords words;
   const size_t most_workers = 2 * std::max<size_t>(1, std::thread::hardware_concurrency());
   WorkerSlots slots{most_workers};
   // Keeps only simulated workers: a session may idle for days, and other programs need the GPUs.
@@ -40,7 +40,7 @@ struct Session::State {
 
  private:
   std::once_flag cache_once;
-  std::unique_ptr<campaign::WalkCache> cache_;
+  std::unique_ptr<asking::WalkCache> cache_;
 };
 
 namespace {

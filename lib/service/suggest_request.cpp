@@ -1,23 +1,23 @@
 #include "service/suggest_request.hpp"
 
-#include "campaign/concerning_bugs.hpp"
-#include "report/formats/bugs_text.hpp"
-#include "report/formats/suggest_text.hpp"
 #include "service/probe_request.hpp"
+#include "studies/bugs/bugs_text.hpp"
+#include "studies/bugs/concerning_bugs.hpp"
+#include "studies/suggest/suggest_text.hpp"
 
 namespace attnprobe::service {
 
 Json answer_suggest(const JsonView& params, const Means& means) {
   ProbeRequest request;
-  campaign::Plan& plan = request.plan;
-  campaign::SuggestOptions suggest;
+  asking::Plan& plan = request.plan;
+  asking::SuggestOptions suggest;
   suggest.most = 5;
   JsonObject object(params);
   const std::string gate = read_questions(object, request);
   if (const auto value = object.find_set("cudnn")) plan.cudnn = value->text();
   read_how(object, plan.options);
   plan.options.frameworks = gates_of(object, gate);
-  suggest.keep = campaign::read_kept(words_of(object.find_set("keep")), params.where() + "/keep");
+  suggest.keep = studies::read_kept(words_of(object.find_set("keep")), params.where() + "/keep");
   if (const auto value = object.find_set("most")) suggest.most = static_cast<size_t>(value->integer(1, 100));
   if (const auto value = object.find_set("most_asked"))
     suggest.most_asked = static_cast<size_t>(value->integer(1, 100'000));
@@ -26,13 +26,13 @@ Json answer_suggest(const JsonView& params, const Means& means) {
   plan.groups.front().targets = targets_of(target, plan.options.timeout_seconds, means.session.program);
   const auto slots = take_slots(plan.options, means, any_number);
   plan.suggest = suggest;
-  Json answer = report::suggest_json(campaign::suggest(plan, telling(means.session, request.warnings)));
+  Json answer = studies::suggest_json(studies::suggest(plan, telling(means.session, request.warnings)));
   if (!request.warnings.empty()) answer["warnings"] = request.warnings;
   return answer;
 }
 
 Json answer_bugs(const JsonView& params, const std::string& program) {
-  campaign::BugWords words;
+  studies::BugWords words;
   if (!params.json().is_null()) {
     JsonObject object(params);
     words.cudnn_place = params.where() + "/cudnn";
@@ -45,9 +45,9 @@ Json answer_bugs(const JsonView& params, const std::string& program) {
     constexpr double driver_seconds = 60;
     if (target) words.targets = targets_of(target, driver_seconds, program);
   }
-  std::vector<report::ConcerningBug> concerning;
-  for (const auto* bug : campaign::bugs_concerning(words)) concerning.push_back({bug});
-  return report::bugs_json(concerning);
+  std::vector<studies::ConcerningBug> concerning;
+  for (const auto* bug : studies::bugs_concerning(words)) concerning.push_back({bug});
+  return studies::bugs_json(concerning);
 }
 
 }  // namespace attnprobe::service

@@ -20,23 +20,7 @@ std::vector<size_t> sorted_places(size_t count, const T& key) {
   return places;
 }
 
-bool is_taken(Word word) {
-  return words()[word] == "yes" || words()[word] == "but";
-}
-
 }  // namespace
-
-const std::vector<std::string>& words() {
-  static const std::vector<std::string> all{"not asked", "yes",     "but",     "no",           "invalid_graph",
-                                            "error",     "crashed", "timeout", "wrong_result", "environment"};
-  return all;
-}
-
-Word word_of(const report::CellAnswer& answer) {
-  const auto found = std::find(words().begin(), words().end(), report::outcome_word(answer));
-  return static_cast<Word>((found == words().end() ? std::find(words().begin(), words().end(), "error") : found) -
-                           words().begin());
-}
 
 std::string short_version(const std::string& version) {
   const auto parsed = CudnnVersion::parse(version);
@@ -74,7 +58,7 @@ Answers::Answers(size_t configs, size_t targets, size_t cudnns)
     : configs_(configs),
       targets_(targets),
       cudnns_(cudnns),
-      words_(configs * targets * cudnns, not_asked),
+      words_(configs * targets * cudnns, Word::not_asked),
       reasons_(words_.size(), 0) {}
 
 void Answers::set(size_t config, size_t target, size_t cudnn, Word word, const std::string& why) {
@@ -102,8 +86,8 @@ Run Answers::newest(size_t config, size_t target) const {
   Run found;
   for (size_t v = cudnns_; v-- > 0;) {
     const Word now = word(config, target, v);
-    if (now == not_asked) continue;
-    if (found.word == not_asked) found = {v, v, now};
+    if (now == Word::not_asked) continue;
+    if (found.word == Word::not_asked) found = {v, v, now};
     if (now != found.word) break;
     found.first = v;
   }
@@ -116,21 +100,21 @@ std::vector<Change> Answers::changes(size_t cudnn) const {
   for (size_t c = 0; c < configs_; ++c)
     for (size_t t = 0; t < targets_; ++t) {
       const Word before = word(c, t, cudnn - 1), after = word(c, t, cudnn);
-      if (before == not_asked || after == not_asked || before == after) continue;
+      if (before == Word::not_asked || after == Word::not_asked || before == after) continue;
       const size_t worse = after > before ? cudnn : cudnn - 1;
       changes.push_back({c, t, before, after, reasons_[place(c, t, worse)]});
     }
   return changes;
 }
 
-std::vector<size_t> Answers::counts(size_t target, size_t cudnn) const {
-  std::vector<size_t> counts(words().size());
+std::map<Word, size_t> Answers::counts(size_t target, size_t cudnn) const {
+  std::map<Word, size_t> counts;
   for (size_t c = 0; c < configs_; ++c) ++counts[word(c, target, cudnn)];
   return counts;
 }
 
 std::string since_text(const Run& run, const Axes& axes, size_t oldest_asked) {
-  if (run.word == not_asked) return "";
+  if (run.word == Word::not_asked) return "";
   if (!is_taken(run.word)) return "up to " + short_version(axes.cudnns[run.last].name);
   return fmt::format("since {}{}", short_version(axes.cudnns[run.first].name),
                      run.first <= oldest_asked ? " or earlier" : "");

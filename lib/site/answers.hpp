@@ -27,22 +27,18 @@ struct Axes {
 };
 Axes axes_of(const report::MatrixAxes& matrix, const std::string& title);
 
-/// Index into words(); none: not asked.
-using Word = uint8_t;
-constexpr Word not_asked = 0;
-const std::vector<std::string>& words();
-Word word_of(const report::CellAnswer& answer);
+using answer::Word;
 
 /// A range of versions with the same answer, both ends included.
 struct Run {
   size_t first = 0, last = 0;
-  Word word = not_asked;
+  Word word = Word::not_asked;
 };
 
 /// A cell with another word than in the previous version.
 struct Change {
   size_t config = 0, target = 0;
-  Word before = not_asked, after = not_asked;
+  Word before = Word::not_asked, after = Word::not_asked;
   uint32_t why = 0;  ///< of the worse of the two
 };
 
@@ -61,8 +57,8 @@ class Answers {
   /// The cells, by config and GPU, with another answer in that version than in the previous one. Only cells that both
   /// were asked for.
   std::vector<Change> changes(size_t cudnn) const;
-  /// The number of a GPU's cells with each word, by Word.
-  std::vector<size_t> counts(size_t target, size_t cudnn) const;
+  /// The number of a GPU's cells with each word.
+  std::map<Word, size_t> counts(size_t target, size_t cudnn) const;
 
  private:
   size_t place(size_t config, size_t target, size_t cudnn) const {

@@ -34,10 +34,11 @@ std::string_view colour_of(Word word) {
 std::string badge(const Axes& axes, const Answers& answers, size_t config, size_t target) {
   const Run newest = answers.newest(config, target);
   size_t oldest = 0;
-  while (newest.word != not_asked && answers.word(config, target, oldest) == not_asked) ++oldest;
+  while (newest.word != Word::not_asked && answers.word(config, target, oldest) == Word::not_asked) ++oldest;
   const std::string left = "attention on " + axes.targets[target].name,
-                    right = newest.word == not_asked ? words()[not_asked]
-                                                     : words()[newest.word] + " " + since_text(newest, axes, oldest);
+                    right = newest.word == Word::not_asked
+                                ? std::string(name_of(Word::not_asked))
+                                : std::string(name_of(newest.word)) + " " + since_text(newest, axes, oldest);
   const int left_text = width_of(left), right_text = width_of(right), a = left_text + 12, b = right_text + 12;
   return fmt::format(
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"20\" role=\"img\" aria-label=\"{1}: {2}\"><title>{3}: {1}: {2}</title>"

@@ -17,7 +17,7 @@ Json engine_json(const report::CellEngine& engine) {
 
 // The parts of an answer for readers; the matrix itself has every engine and reason.
 Json answer_json(const report::CellAnswer& answer) {
-  Json json = {{"answer", words()[word_of(answer)]}};
+  Json json = {{"answer", name_of(report::outcome_word(answer))}};
   const auto add = [&](const char* key, const std::string& text) {
     if (!text.empty()) json[key] = text;
   };
@@ -30,9 +30,9 @@ Json answer_json(const report::CellAnswer& answer) {
   if (!answer.advice.empty()) json["advice"] = answer.advice;
   if (!answer.notes.empty()) json["notes"] = answer.notes;
   if (!answer.but.empty()) json["but"] = answer.but;
-  const bool is_taken = answer.word == "yes" || answer.word == "but";
-  if (const auto* first = is_taken ? report::first_choice(answer) : nullptr) json["first"] = engine_json(*first);
-  if (is_taken) json["working"] = answer.viable;
+  const bool works = is_taken(answer.word);
+  if (const auto* first = works ? report::first_choice(answer) : nullptr) json["first"] = engine_json(*first);
+  if (works) json["working"] = answer.viable;
   for (const auto& line : report::framework_lines(answer)) json["frameworks"].push_back(line);
   return json;
 }
@@ -90,7 +90,7 @@ std::string config_page(const Axes& axes, const Answers& answers, size_t config,
   for (size_t t = 0; t < axes.targets.size(); ++t) {
     const auto& facts = axes.target_facts[t];
     const Run newest = answers.newest(config, t);
-    if (newest.word == not_asked) continue;
+    if (newest.word == Word::not_asked) continue;
     const std::string this_family = facts.architecture.empty() ? fmt::format("sm_{}", facts.sm) : facts.architecture;
     if (this_family != family)
       rows += fmt::format("<tr class=\"family\"><th colspan=\"2\">{}</th><td colspan=\"{}\"></td></tr>\n",

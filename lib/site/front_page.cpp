@@ -22,14 +22,15 @@ std::string config_row(const Axes& axes, const Answers& answers, size_t config) 
   size_t yes = 0, asked = 0;
   for (size_t t = 0; t < axes.targets.size(); ++t) {
     const Word word = answers.newest(config, t).word;
-    asked += word == not_asked ? 0 : 1;
-    yes += words()[word] == "yes" ? 1 : 0;
+    asked += word == Word::not_asked ? 0 : 1;
+    yes += word == Word::yes ? 1 : 0;
     // The field has no text: its colour tells the answer, and so does the link's title for readers who do not see it.
-    cells += word == not_asked ? std::string("<td></td>")
-                               : fmt::format("<td class=\"{}\"><a href=\"{}/index.html#{}\" title=\"{}: {}\"></a></td>",
-                                             style_of(word), escaped_html(axes.configs[config].address),
-                                             escaped_html(axes.targets[t].address), escaped_html(axes.targets[t].name),
-                                             escaped_html(words()[word]));
+    cells +=
+        word == Word::not_asked
+            ? std::string("<td></td>")
+            : fmt::format("<td class=\"{}\"><a href=\"{}/index.html#{}\" title=\"{}: {}\"></a></td>", style_of(word),
+                          escaped_html(axes.configs[config].address), escaped_html(axes.targets[t].address),
+                          escaped_html(axes.targets[t].name), name_of(word));
   }
   return fmt::format("<tr><th>{}<small>{}</small></th><td class=\"count\">{}/{}</td>{}</tr>\n",
                      link(axes.configs[config].address + "/index.html", axes.configs[config].name),
@@ -61,8 +62,8 @@ std::string front_page(const Axes& axes, const Answers& answers) {
       escaped_html(axes.title), axes.configs.size(), axes.configs.size() == 1 ? "" : "s", axes.targets.size(),
       axes.targets.size() == 1 ? "" : "s", axes.cudnns.size(), axes.cudnns.size() == 1 ? "" : "s",
       escaped_html(short_version(axes.cudnns.front().name)), escaped_html(short_version(axes.cudnns.back().name)),
-      search_box("config"), word_badge(1), word_badge(2), word_badge(3), word_badge(6), gpu_heads(axes), rows,
-      versions);
+      search_box("config"), word_badge(Word::yes), word_badge(Word::but), word_badge(Word::no),
+      word_badge(Word::crashed), gpu_heads(axes), rows, versions);
   return page(axes, "", axes.title, body);
 }
 

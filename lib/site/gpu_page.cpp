@@ -10,7 +10,7 @@ std::string gpu_page(const Axes& axes, const Answers& answers, size_t target) {
   const auto& facts = axes.target_facts[target];
   std::string rows;
   for (size_t c = 0; c < axes.configs.size(); ++c) {
-    if (answers.newest(c, target).word == not_asked) continue;
+    if (answers.newest(c, target).word == Word::not_asked) continue;
     const std::string to_config = "../../" + axes.configs[c].address + "/index.html";
     const std::string cell = to_config + "#" + axes.targets[target].address;
     rows += fmt::format("<tr data-words=\"{}\"><th>{}</th><td class=\"newest\">{}</td>{}</tr>\n",
@@ -42,9 +42,9 @@ Json gpu_json(const Axes& axes, const Answers& answers, size_t target) {
   for (size_t c = 0; c < axes.configs.size(); ++c) {
     Json runs = Json::array();
     for (const Run& run : answers.runs(c, target))
-      if (run.word != not_asked)
+      if (run.word != Word::not_asked)
         runs.push_back(
-            {{"from", axes.cudnns[run.first].name}, {"to", axes.cudnns[run.last].name}, {"answer", words()[run.word]}});
+            {{"from", axes.cudnns[run.first].name}, {"to", axes.cudnns[run.last].name}, {"answer", name_of(run.word)}});
     if (!runs.empty()) json["configs"][axes.configs[c].name] = std::move(runs);
   }
   return json;

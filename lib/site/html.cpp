@@ -65,14 +65,13 @@ std::string page(const Axes& axes, std::string_view root, std::string_view title
 }
 
 std::string_view style_of(Word word) {
-  const std::string& text = words()[word];
-  if (text == "yes" || text == "but" || text == "no") return text;
-  if (word == not_asked) return "none";
-  return text == "invalid_graph" ? "no" : "failed";
+  if (is_taken(word) || word == Word::no) return name_of(word);
+  if (word == Word::not_asked) return "none";
+  return word == Word::invalid_graph ? "no" : "failed";
 }
 
 std::string word_badge(Word word) {
-  return fmt::format("<b class=\"word {}\">{}</b>", style_of(word), escaped_html(words()[word]));
+  return fmt::format("<b class=\"word {}\">{}</b>", style_of(word), name_of(word));
 }
 
 std::string version_heads(const Axes& axes, std::string_view root) {
@@ -88,13 +87,12 @@ std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std:
   for (const Run& run : runs) {
     const std::string& first = axes.cudnns[run.first].name;
     const std::string& last = axes.cudnns[run.last].name;
-    const std::string title = run.first == run.last ? fmt::format("{}: {}", first, words()[run.word])
-                                                    : fmt::format("{} to {}: {}", first, last, words()[run.word]);
+    const std::string title = run.first == run.last ? fmt::format("{}: {}", first, name_of(run.word))
+                                                    : fmt::format("{} to {}: {}", first, last, name_of(run.word));
     cells += fmt::format("<td class=\"{}\" colspan=\"{}\" title=\"{}\">", style_of(run.word), run.last - run.first + 1,
                          escaped_html(title));
-    if (run.word != not_asked)
-      cells += fmt::format("<a href=\"{}/{}\">{}</a>", escaped_html(address), escaped_html(last),
-                           escaped_html(words()[run.word]));
+    if (run.word != Word::not_asked)
+      cells += fmt::format("<a href=\"{}/{}\">{}</a>", escaped_html(address), escaped_html(last), name_of(run.word));
     cells += "</td>";
   }
   return cells;
@@ -102,9 +100,9 @@ std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std:
 
 std::string newest_text(const Answers& answers, const Axes& axes, size_t config, size_t target) {
   const Run newest = answers.newest(config, target);
-  if (newest.word == not_asked) return "<span class=\"muted\">not asked</span>";
+  if (newest.word == Word::not_asked) return "<span class=\"muted\">not asked</span>";
   size_t oldest = 0;
-  while (answers.word(config, target, oldest) == not_asked) ++oldest;
+  while (answers.word(config, target, oldest) == Word::not_asked) ++oldest;
   return fmt::format("{} <span class=\"since\">{}</span>", word_badge(newest.word),
                      escaped_html(since_text(newest, axes, oldest)));
 }

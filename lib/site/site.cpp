@@ -17,13 +17,13 @@ extern const EmbeddedFiles embedded_site;  // lib/site/page
 namespace attnprobe::site {
 namespace {
 
-using campaign::CellPlace;
+using asking::CellPlace;
 using report::CellLog;
 
 // The reason of a no, or the obstacle of a but.
 std::string why_of(const report::CellAnswer& answer) {
-  if (answer.word == "but") return report::obstacles_text(answer);
-  if (answer.word == "yes") return "";
+  if (answer.word == Word::but) return report::obstacles_text(answer);
+  if (answer.word == Word::yes) return "";
   return !answer.reason.empty() ? answer.reason : !answer.explanation.empty() ? answer.explanation : answer.category;
 }
 
@@ -84,13 +84,13 @@ class Maker {
     axes_.summaries[c] = table.configs.front().summary;
     for (const report::Cell& cell : table.cells) {
       const report::CellAnswer& answer = table.answer(cell);
-      answers_.set(c, target_at_.at(cell.place.target), cudnn_at_.at(cell.place.cudnn), word_of(answer),
+      answers_.set(c, target_at_.at(cell.place.target), cudnn_at_.at(cell.place.cudnn), report::outcome_word(answer),
                    why_of(answer));
     }
     const Json json = config_json(axes_, c, table);
     make_page(axes_.configs[c].address + "/", config_page(axes_, answers_, c, table, json), json);
     for (size_t t = 0; t < axes_.targets.size(); ++t)
-      if (answers_.newest(c, t).word != not_asked)
+      if (answers_.newest(c, t).word != Word::not_asked)
         on_file_(fmt::format("badge/{}/{}.svg", axes_.configs[c].address, axes_.targets[t].address),
                  badge(axes_, answers_, c, t));
   }

@@ -22,7 +22,9 @@ Json map_of(Json values) {
 }
 
 Json word() {
-  std::vector<std::string> all(words().begin() + 1, words().end());
+  std::vector<std::string> all;
+  for (const auto& [word, name] : EnumNames<answer::Word>::table)
+    if (word != answer::Word::not_asked && word != answer::Word::invalid) all.emplace_back(name);
   return {{"enum", all}};
 }
 

@@ -13,7 +13,7 @@ namespace {
 // Changes of one config that differ only in the GPU.
 struct Row {
   size_t config = 0;
-  Word before = not_asked, after = not_asked;
+  Word before = Word::not_asked, after = Word::not_asked;
   uint32_t why = 0;
   std::vector<size_t> targets;
 };
@@ -51,13 +51,13 @@ std::string part_html(const std::string& heading, const std::string& rows) {
 std::string counts_html(const Axes& axes, const Answers& answers, size_t cudnn) {
   std::string rows;
   for (size_t t = 0; t < axes.targets.size(); ++t) {
-    const auto counts = answers.counts(t, cudnn);
+    auto counts = answers.counts(t, cudnn);
     size_t other = 0;
-    for (size_t w = 4; w < counts.size(); ++w) other += counts[w];
-    if (counts[not_asked] == axes.configs.size()) continue;
+    for (const auto& [word, count] : counts) other += word > Word::no ? count : 0;
+    if (counts[Word::not_asked] == axes.configs.size()) continue;
     rows += fmt::format("<tr><th>{}</th><td>{}</td><td>{}</td><td>{}</td><td>{}</td></tr>\n",
-                        link("../../gpu/" + axes.targets[t].address + "/index.html", axes.targets[t].name), counts[1],
-                        counts[2], counts[3], other);
+                        link("../../gpu/" + axes.targets[t].address + "/index.html", axes.targets[t].name),
+                        counts[Word::yes], counts[Word::but], counts[Word::no], other);
   }
   return fmt::format(
       "<h2>All its answers</h2>\n<div class=\"scroll\"><table class=\"plain numbers\">\n"
@@ -77,9 +77,8 @@ std::string version_page(const Axes& axes, const Answers& answers, size_t cudnn)
   for (const Row& row : rows_of(changes)) parts[row.after] += row_html(row, axes, answers, cudnn);
   std::string found, lead;
   for (const auto& [word, rows] : parts) {
-    found += part_html(
-        fmt::format("Became {}: {} cell{}", escaped_html(words()[word]), counts[word], counts[word] == 1 ? "" : "s"),
-        rows);
+    found +=
+        part_html(fmt::format("Became {}: {} cell{}", name_of(word), counts[word], counts[word] == 1 ? "" : "s"), rows);
     lead += lead.empty()
                 ? fmt::format("{} cell{} became {}", counts[word], counts[word] == 1 ? "" : "s", word_badge(word))
                 : fmt::format(", {} {}", counts[word], word_badge(word));
@@ -112,14 +111,14 @@ Json version_json(const Axes& axes, const Answers& answers, size_t cudnn) {
   for (const Change& change : answers.changes(cudnn))
     json["changes"].push_back({{"config", axes.configs[change.config].name},
                                {"target", axes.targets[change.target].name},
-                               {"before", words()[change.before]},
-                               {"after", words()[change.after]},
+                               {"before", name_of(change.before)},
+                               {"after", name_of(change.after)},
                                {"why", answers.why(change.why)}});
   for (size_t t = 0; t < axes.targets.size(); ++t) {
     const auto counts = answers.counts(t, cudnn);
     Json of_target = Json::object();
-    for (size_t w = 1; w < counts.size(); ++w)
-      if (counts[w] != 0) of_target[words()[w]] = counts[w];
+    for (const auto& [word, count] : counts)
+      if (word != Word::not_asked) of_target[std::string(name_of(word))] = count;
     json["counts"][axes.targets[t].name] = std::move(of_target);
   }
   return json;

@@ -38,7 +38,7 @@ std::optional<int64_t> pid_of_log(std::string_view name) {
   return error == std::errc() && end == name.data() + name.size() ? std::optional<int64_t>(pid) : std::nullopt;
 }
 
-void add_libraries(TracedProcess& process, campaign::ProcessLibraries&& found) {
+void add_libraries(TracedProcess& process, machine::ProcessLibraries&& found) {
   if (!found.command.empty()) process.command = std::move(found.command);
   for (auto& library : found.libraries)
     if (std::none_of(process.libraries.begin(), process.libraries.end(),
@@ -160,7 +160,7 @@ void Observer::look_at_process(ProcessLog& log) {
   log.next_map =
       log.maps_read < looks_at_maps.size() ? log.begun + looks_at_maps[log.maps_read] : now + between_later_looks;
   try {
-    add_libraries(log.process, campaign::inspect_process(log.process.pid));
+    add_libraries(log.process, machine::inspect_process(log.process.pid));
   } catch (const Error&) {
     return;  // it has ended; earlier findings stay
   }
@@ -181,7 +181,7 @@ void Observer::end_log(ProcessLog& log) {
   replay::LogHistory history = log.reader.finish();
   log.process.graphs = static_cast<int64_t>(history.graphs.size());
   log.process.log_bytes = log.log.bytes_read() + log.log.bytes_passed_over();
-  log.process.problems = campaign::problems_of(log.process.libraries);
+  log.process.problems = machine::problems_of(log.process.libraries);
   log.process.still_runs = is_running(log.process.pid);
   bytes_read_ += log.log.bytes_read();
   passed_over_ += log.log.bytes_passed_over();

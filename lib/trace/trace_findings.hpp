@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "campaign/process_libraries.hpp"
 #include "explain/text_answer.hpp"
+#include "machine/process_libraries.hpp"
 #include "replay/replay.hpp"
 #include "trace/frontend_log.hpp"
 
@@ -19,9 +19,9 @@ struct TracedProcess {
   int64_t log_bytes = 0;  ///< of cuDNN's log
   int64_t graphs = 0;     ///< distinct ones that it built
   /// Its loaded libraries of cuDNN and CUDA, from its memory map while it ran; empty when `command` is.
-  std::vector<campaign::MappedLibrary> libraries;
-  std::vector<campaign::EnvironmentProblem> problems;  ///< of that combination of libraries
-  bool still_runs = false;                             ///< whether it outlived the trace; later events are not included
+  std::vector<machine::MappedLibrary> libraries;
+  std::vector<machine::EnvironmentProblem> problems;  ///< of that combination of libraries
+  bool still_runs = false;                            ///< whether it outlived the trace; later events are not included
 };
 ATTNPROBE_JSON(TracedProcess, pid, command, log_bytes, graphs, libraries, problems, still_runs)
 

@@ -49,7 +49,7 @@ std::string command_of(const std::vector<std::string>& words) {
 }
 
 // "libcudnn.so.9" of a process; nullptr if it was not seen.
-const campaign::MappedLibrary* cudnn_of(const TracedProcess& process) {
+const machine::MappedLibrary* cudnn_of(const TracedProcess& process) {
   for (const auto& library : process.libraries)
     if (library.name.starts_with("libcudnn.so")) return &library;
   return nullptr;

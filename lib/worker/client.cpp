@@ -239,4 +239,14 @@ std::string Client::device_properties() {
   return request({{"do", "device_properties"}}, "device properties")["json"].get<std::string>();
 }
 
+gpu::DriverInfo inspect_driver(double timeout_seconds, const std::string& program) {
+  try {
+    return Client(Client::Seconds(timeout_seconds), program).inspect_driver();
+  } catch (const std::exception& e) {
+    gpu::DriverInfo info;
+    info.problem = fmt::format("asking the CUDA driver failed: {}", e.what());
+    return info;
+  }
+}
+
 }  // namespace attnprobe::worker

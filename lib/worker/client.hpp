@@ -101,4 +101,8 @@ class Client {
   std::unique_ptr<Process> process_;
 };
 
+/// The machine's CUDA driver and GPUs, queried in a separate process. A driver that crashes that process is reported in
+/// `problem`. `program` as for worker_program().
+gpu::DriverInfo inspect_driver(double timeout_seconds, const std::string& program = "");
+
 }  // namespace attnprobe::worker

@@ -1,6 +1,6 @@
 // METADATA and RECORD of a Python package; the first byte decides which.
 #include "bounded.hpp"
-#include "campaign/python_packages.hpp"
+#include "machine/python_packages.hpp"
 
 using namespace attnprobe;
 
@@ -9,13 +9,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
   const bool is_record = data[0] % 2 == 1;
   scratch.file(is_record ? "RECORD" : "METADATA", fuzz::text_of(data + 1, size - 1));
-  const campaign::DistInfo info{"torch", "2.11.0", scratch.folder()};
+  const machine::DistInfo info{"torch", "2.11.0", scratch.folder()};
   fuzz::bounded([&] {
     if (is_record)
-      campaign::recorded_files(info);
+      machine::recorded_files(info);
     else
-      for (const auto& requirement : campaign::requirements_of(info))
-        campaign::satisfies("9.10.2.21", requirement.specifier);
+      for (const auto& requirement : machine::requirements_of(info))
+        machine::satisfies("9.10.2.21", requirement.specifier);
   });
   return 0;
 }

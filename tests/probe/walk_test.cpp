@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
+#include "ask/further/ways_out.hpp"
 #include "base/text.hpp"
-#include "campaign/suggest/ways_out.hpp"
 #include "catch.hpp"
 #include "gpu/catalogue.hpp"
 #include "support.hpp"
@@ -38,7 +38,7 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(contains(l40s.root_cause->reason, "exceeding the shared memory in the GPU"));
   CHECK(l40s.root_cause->engine == 0);
   CHECK(l40s.root_cause->mode == "A");
-  campaign::advise(l40s, {}, {});
+  asking::advise(l40s, {}, {});
   REQUIRE(l40s.root_cause->advice.size() == 2);
   CHECK(contains(l40s.root_cause->advice[0], "pattern \"sdpa\" instead of \"two_matmul\""));
   CHECK(l40s.root_cause->advice[1] == "the same config is supported on a100, h200, b200");
@@ -51,12 +51,12 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
 TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]") {
   const auto configs = attention::parse_configs(
       R"([{"heads": 8, "seqlen": 512, "head_dim": 128}, {"heads": 8, "seqlen": 512, "head_dim": 100}])", "two");
-  campaign::PlanOptions options;
+  asking::PlanOptions options;
   options.walk.sweep_where_none = false;
   const std::vector<gpu::Target> targets{*gpu::find("h200")};
-  const auto whole = answers_to(campaign::questions_of(configs), targets, cudnn_path(), options).results;
+  const auto whole = answers_to(asking::questions_of(configs), targets, cudnn_path(), options).results;
   options.walk.until_works = true;
-  const auto taken = answers_to(campaign::questions_of(configs), targets, cudnn_path(), options).results;
+  const auto taken = answers_to(asking::questions_of(configs), targets, cudnn_path(), options).results;
   REQUIRE(taken.size() == 2);
   CHECK(whole[0].findings.modes.size() == 3);
   CHECK(taken[0].findings.modes.size() == 1);
@@ -67,11 +67,11 @@ TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]"
   CHECK(taken[1].root_cause->reason == whole[1].root_cause->reason);
   // Only another mode may meet the user's constraint, or have a config that compiles.
   options.constraints.deterministic = true;
-  CHECK(answers_to(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
+  CHECK(answers_to(asking::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
         3);
   options.constraints = {};
   options.walk.plans = probe::Plans::first;
-  CHECK(answers_to(campaign::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
+  CHECK(answers_to(asking::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
         3);
 }
 
@@ -185,7 +185,7 @@ TEST_CASE("a config for which no heuristic offers anything has every engine and 
   CHECK(result.findings.engines.size() == static_cast<size_t>(result.findings.engine_count));
   CHECK(result.root_cause->category == answer::Category::head_dim);
   CHECK(contains(result.root_cause->reason, "is not a multiple of 8"));
-  campaign::advise(result, {}, {});
+  asking::advise(result, {}, {});
   REQUIRE(!result.root_cause->advice.empty());
   CHECK(contains(result.root_cause->advice[0], "padded with zeros to 72 and 72"));
 }

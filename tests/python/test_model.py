@@ -70,7 +70,7 @@ class Results(unittest.TestCase):
             attnprobe.Result.from_dict(result()).verdict = "supported"
 
     def test_usable_is_its_word(self):
-        read = attnprobe.Result.from_dict(result(usable="but", but=[{"kind": "known_bug", "text": "a bug", "source": ""}]))
+        read = attnprobe.Result.from_dict(result(usable="but", account="a bug", but=[{"kind": "known_bug", "text": "a bug", "source": ""}]))
         self.assertEqual(read.usable, "but")
         self.assertIs(read.usable, attnprobe.Usable.BUT)
         self.assertEqual(f"{read.usable!s}", "but")
@@ -91,14 +91,14 @@ class Results(unittest.TestCase):
             bool(attnprobe.Result.from_dict(result()))
 
     def test_from_is_since(self):
-        read = attnprobe.Result.from_dict(result(**{"from": {"cudnn": "9.0.0", "asked": False, "text": "from cuDNN 9.0.0 by rule"}}))
+        read = attnprobe.Result.from_dict(result(account="engine 2", **{"from": {"cudnn": "9.0.0", "asked": False, "text": "from cuDNN 9.0.0 by rule"}}))
         self.assertEqual(read.since.cudnn, "9.0.0")
-        self.assertEqual(read.why, "engine 2 KERNEL_CFG=7; from cuDNN 9.0.0 by rule")
+        self.assertEqual(read.why, "engine 2; from cuDNN 9.0.0 by rule")
 
     def test_text(self):
-        read = attnprobe.Result.from_dict(result(usable="no", **REFUSED))
+        read = attnprobe.Result.from_dict(result(usable="no", account="not a multiple of 8", **REFUSED))
         self.assertEqual(str(read).splitlines(), [
-            "llama on h200 (sm_90, cuDNN 9.19.0): no, head_dim: not a multiple of 8", "  in plain words: Pad it.",
+            "llama on h200 (sm_90, cuDNN 9.19.0): no, not a multiple of 8", "  in plain words: Pad it.",
             "  workaround (probed): use 104", "    attnprobe --x"])
 
     def test_a_plan_that_fails_does_not_work(self):

@@ -18,7 +18,7 @@ constexpr const char* head = "# attnprobe baseline 1: config gpu cudnn answer fi
 CellAnswer yes(int64_t engine) {
   CellAnswer answer;
   answer.verdict = answer::Verdict::supported;
-  answer.word = "yes";
+  answer.word = answer::Word::yes;
   answer.engines.resize(2);
   answer.engines[0].engine = 99;  // refused
   answer.engines[1].engine = engine;
@@ -28,7 +28,7 @@ CellAnswer yes(int64_t engine) {
 
 CellAnswer but(int64_t engine, const std::string& kind) {
   CellAnswer answer = yes(engine);
-  answer.word = "but";
+  answer.word = answer::Word::but;
   answer.but = {{kind, "in the way", ""}};
   return answer;
 }
@@ -36,7 +36,7 @@ CellAnswer but(int64_t engine, const std::string& kind) {
 CellAnswer no(const std::string& category, answer::Verdict verdict = answer::Verdict::unsupported) {
   CellAnswer answer;
   answer.verdict = verdict;
-  answer.word = "no";
+  answer.word = answer::Word::no;
   answer.category = category;
   answer.reason = "too | large";
   return answer;

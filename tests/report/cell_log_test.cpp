@@ -21,8 +21,8 @@ const char* two_configs = R"({"defaults": {"heads": 8, "seqlen": 256, "head_dim"
   "configs": [{"name": "plain"}, {"name": "causal", "mask": "causal"}]})";
 
 // The options of a matrix without options.
-campaign::PlanOptions usual() {
-  campaign::PlanOptions options;
+asking::PlanOptions usual() {
+  asking::PlanOptions options;
   options.walk.plans = probe::Plans::automatic;
   options.walk.sweep_where_none = false;
   return options;
@@ -33,7 +33,7 @@ class Begun {
  public:
   Begun() {
     folder_.file("libcudnn.so.9", std::string(40'000, 'x'));
-    matrix.questions = campaign::questions_of(attention::parse_configs(two_configs, "two.json"));
+    matrix.questions = asking::questions_of(attention::parse_configs(two_configs, "two.json"));
     matrix.targets = {*gpu::find("h200"), *gpu::find("t4")};
     libraries.resize(1);
     libraries[0].version = {9, 19, 0};
@@ -55,9 +55,9 @@ class Begun {
     return message.substr(begin.size(), message.size() - begin.size() - end.size());
   }
 
-  campaign::QuestionGroup matrix;
+  asking::QuestionGroup matrix;
   std::vector<cudnn::LibraryInfo> libraries;
-  campaign::PlanOptions options = usual();
+  asking::PlanOptions options = usual();
 
  private:
   TemporaryFolder folder_;

@@ -28,7 +28,7 @@ CellEngine engine(int64_t number, std::optional<double> ms = {}) {
 CellAnswer answer(const std::string& verdict, const std::string& reason = "", std::vector<CellEngine> engines = {}) {
   CellAnswer result;
   result.verdict = parse_enum<answer::Verdict>(verdict).value();
-  result.word = verdict == "supported" ? "yes" : verdict == "unsupported" ? "no" : verdict;
+  result.word = answer::word_of(result.verdict);
   result.reason = reason;
   result.engines = std::move(engines);
   return result;
@@ -104,7 +104,7 @@ TEST_CASE("the same engine config with other machine code is a change of kernel,
 TEST_CASE("a but is not a yes, and the obstacles say why", "[diff]") {
   const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
   auto but = good, other = good;
-  but.word = other.word = "but";
+  but.word = other.word = answer::Word::but;
   but.but = {{"known_bug", "known bug: its kernel does not compile", ""}};
   other.but = {{"framework", "PyTorch refuses it", ""}};
   CHECK(change(good, but) == "yes_to_but");

@@ -113,9 +113,9 @@ CellTable told_table() {
   for (CellAnswer* answer : {&yes, &but, &no}) answer->met = true;
   yes.verdict = but.verdict = answer::Verdict::supported;
   no.verdict = answer::Verdict::unsupported;
-  yes.word = "yes";
-  but.word = "but";
-  no.word = "no";
+  yes.word = answer::Word::yes;
+  but.word = answer::Word::but;
+  no.word = answer::Word::no;
   yes.viable = 7;
   yes.notes = {{"known_bug", "wrong gradients. Take 9.21", "release notes"}};
   but.but = {{"framework", "PyTorch refuses dropout", "sdp_utils.cpp"}};

@@ -3,22 +3,23 @@
 
 #include <cmath>
 
+#include "ask/named_targets.hpp"
 #include "attention/config.hpp"
 #include "build/build.hpp"
 #include "build/expand.hpp"
-#include "campaign/named_targets.hpp"
-#include "campaign/preflight.hpp"
 #include "catch.hpp"
+#include "machine/preflight.hpp"
 #include "run/device/cuda.hpp"
 #include "run/problem.hpp"
 #include "support.hpp"
+#include "worker/client.hpp"
 
 namespace attnprobe::test::gpu_test {
 
 namespace {
 
 std::vector<gpu::Target> gpus() {
-  static const std::vector<gpu::Target> found = campaign::device_targets(campaign::inspect_driver(60));
+  static const std::vector<gpu::Target> found = asking::device_targets(worker::inspect_driver(60));
   if (found.empty()) WARN("SKIPPED: no GPU on this machine");
   return found;
 }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "campaign/chosen_libraries.hpp"
+#include "ask/chosen_libraries.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test {
@@ -10,9 +10,9 @@ namespace attnprobe::test {
 const std::vector<FoundLibrary>& libraries() {
   static const std::vector<FoundLibrary> all = [] {
     std::vector<FoundLibrary> found;
-    campaign::PlanOptions options;
+    asking::PlanOptions options;
     for (const auto& candidate : cudnn::find_libraries(""))
-      found.push_back({campaign::identify(candidate.path, options, {}).version, candidate.path});
+      found.push_back({asking::identify(candidate.path, options, {}).version, candidate.path});
     std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.version < b.version; });
     return found;
   }();

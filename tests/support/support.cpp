@@ -39,22 +39,22 @@ std::string cudnn_path() {
   return path;
 }
 
-campaign::Answers answers_to(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
-                             const std::string& cudnn, const campaign::PlanOptions& options,
-                             const campaign::Session& session, const campaign::OnAnswer& on_answer) {
-  const campaign::Plan plan{.groups = {{questions, targets, {cudnn}}},
-                            .options = options,
-                            .further = campaign::Further::nothing,
-                            .cached = true};
-  return campaign::ask(plan, session, on_answer).front();
+asking::Answers answers_to(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
+                           const std::string& cudnn, const asking::PlanOptions& options, const asking::Session& session,
+                           const asking::OnAnswer& on_answer) {
+  const asking::Plan plan{.groups = {{questions, targets, {cudnn}}},
+                          .options = options,
+                          .further = asking::Further::nothing,
+                          .cached = true};
+  return asking::ask(plan, session, on_answer).front();
 }
 
 std::vector<answer::Answer> probe_all(const std::string& config_json, const std::string& targets,
                                       const probe::WalkOptions& options) {
-  campaign::PlanOptions campaign;
-  campaign.walk = options;
-  return answers_to(campaign::questions_of(attention::parse_configs(config_json, "test")),
-                    gpu::simulated_targets(targets), cudnn_path(), campaign)
+  asking::PlanOptions how;
+  how.walk = options;
+  return answers_to(asking::questions_of(attention::parse_configs(config_json, "test")),
+                    gpu::simulated_targets(targets), cudnn_path(), how)
       .results;
 }
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "campaign/ask.hpp"
+#include "ask/ask.hpp"
 #include "catch.hpp"
 
 namespace attnprobe::test {
@@ -33,9 +33,9 @@ Run validate(const std::string& schema, const std::string& instance);
 std::string cudnn_path();
 
 /// Of these questions, with nothing looked for next to them; from the session's cache where it has one.
-campaign::Answers answers_to(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
-                             const std::string& cudnn, const campaign::PlanOptions& options,
-                             const campaign::Session& session = {}, const campaign::OnAnswer& on_answer = {});
+asking::Answers answers_to(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
+                           const std::string& cudnn, const asking::PlanOptions& options,
+                           const asking::Session& session = {}, const asking::OnAnswer& on_answer = {});
 
 /// One config (JSON text) on simulated targets, through worker processes.
 std::vector<answer::Answer> probe_all(const std::string& config_json, const std::string& targets,

@@ -31,9 +31,9 @@ const char* const two_configs =
     R"([{"heads": 8, "seqlen": 128, "head_dim": 64}, {"heads": 8, "seqlen": 256, "head_dim": 64}])";
 
 std::vector<Answer> probe_with_fault(const std::string& configs, const std::string& targets, double timeout) {
-  campaign::PlanOptions options;
+  asking::PlanOptions options;
   options.timeout_seconds = timeout;
-  return answers_to(campaign::questions_of(attention::parse_configs(configs, "test")), gpu::simulated_targets(targets),
+  return answers_to(asking::questions_of(attention::parse_configs(configs, "test")), gpu::simulated_targets(targets),
                     cudnn_path(), options)
       .results;
 }

@@ -76,6 +76,7 @@ class Result:
         cudnn: _records.Cudnn
         verdict: str
         usable: Optional[Usable]
+        account: str
         but: Tuple[_records.Obstacle, ...]
         since: Optional[_records.Since]
         by_rule: bool
@@ -103,7 +104,8 @@ class Result:
     @property
     def why(self) -> str:
         """One line: the working engine config, the obstacle, or why nothing works."""
-        return account_of(self)
+        since = self.since.text if self.since is not None else ""
+        return "; ".join(text for text in (self.account, since) if text)
 
     def __str__(self) -> str:
         cudnn = f", cuDNN {self.cudnn.version}" if self.cudnn.version else ""
@@ -130,32 +132,3 @@ class Result:
         from . import _html
 
         return _html.result(cast("_records.Result", self))
-
-
-def account_of(result: Result) -> str:
-    """The text after the answer, as on the command line."""
-    by_rule = "by rule, " if result.by_rule else ""
-    if result.verdict != "supported":
-        account = by_rule + _cause(result)
-    elif result.usable == Usable.BUT:
-        account = by_rule + "; ".join(obstacle.text for obstacle in result.but)
-    else:
-        account = "by rule: nothing refuses it" if result.by_rule else _working(result)
-    since = result.since.text if result.since is not None else ""
-    return "; ".join(text for text in (account, since) if text)
-
-
-def _cause(result: Result) -> str:
-    cause = result.root_cause
-    if cause is None:
-        return ""
-    # Behind cuDNN's words stands the condition in its source; other words are whole sentences.
-    words = cause.reason.split(" at: ")[0] if cause.status else cause.reason
-    return f"{cause.category}: {words or cause.explanation}"
-
-
-def _working(result: Result) -> str:
-    working = [config for config in result.engine_configs if config.works]
-    if not working:
-        return ""
-    return str(working[0]) + (f", {len(working) - 1} more" if len(working) > 1 else "")

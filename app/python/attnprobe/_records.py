@@ -275,6 +275,8 @@ class Result(_behaviour.Result, Document):
     verdict: str = ""
     #: the answer in one word; null if the machine or an error left it open
     usable: Optional[Usable] = None
+    #: why, in a line: the working engine config, the obstacles or the reason
+    account: str = ""
     #: the obstacles, for usable but
     but: Tuple[Obstacle, ...] = ()
     #: the first cuDNN that supports the config on this target. Asked (the next older installed one refuses it) or by

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ask/plan.hpp"
 #include "base/version.hpp"
-#include "campaign/plan.hpp"
 #include "frameworks/transformer_engine/calls.hpp"
 #include "report/formats/report.hpp"
 

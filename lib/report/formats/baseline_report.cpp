@@ -32,7 +32,7 @@ std::string versions_text(const LockChange& change) {
 // cuDNN's reason, or the obstacles.
 std::string reason_of(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
-  if (answer.word == "but") return obstacles_text(answer);
+  if (answer.word == answer::Word::but) return obstacles_text(answer);
   return answer.reason.empty() ? answer.explanation : answer.reason;
 }
 
@@ -109,7 +109,7 @@ std::string baseline_text(const BaselineReport& report, const TextStyle& style) 
     const CellAnswer& answer = report.table->answer(cell);
     text += wrapped(
         fmt::format("{} on {}, cuDNN {}: {}, expected {}", report.table->config(cell), report.table->target(cell).id,
-                    report.table->cudnn(cell), outcome_word(answer), answer.expect),
+                    report.table->cudnn(cell), name_of(outcome_word(answer)), answer.expect),
         2, style.width);
   }
   return text;
@@ -133,7 +133,7 @@ std::string baseline_markdown(const BaselineReport& report) {
       const Cell& cell = *report.missed[i];
       const CellAnswer& answer = report.table->answer(cell);
       text += row({report.table->config(cell), report.table->target(cell).id, report.table->cudnn(cell), answer.expect,
-                   outcome_word(answer), reason_of(*report.table, cell), helps_text(answer)});
+                   std::string(name_of(outcome_word(answer))), reason_of(*report.table, cell), helps_text(answer)});
     }
     text += and_more(report.missed.size(), most_failures);
   }
@@ -147,7 +147,7 @@ std::map<const Cell*, std::string> baseline_failures(const BaselineReport& repor
   std::map<const Cell*, std::string> messages;
   for (const Cell* cell : report.missed) {
     const CellAnswer& answer = report.table->answer(*cell);
-    messages[cell] = fmt::format("{}, expected {}", outcome_word(answer), answer.expect);
+    messages[cell] = fmt::format("{}, expected {}", name_of(outcome_word(answer)), answer.expect);
   }
   for (const LockChange& change : report.comparison.changes)
     if (change.step == LockStep::worse)

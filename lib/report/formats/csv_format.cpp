@@ -72,7 +72,7 @@ std::string csv(const CellTable& table) {
                                   std::to_string(target.sm),
                                   target.kind,
                                   table.cudnn(cell),
-                                  answer.word,
+                                  std::string(name_of(answer.word)),
                                   obstacles_text(answer),
                                   std::string(name_of(answer.verdict)),
                                   answer.expect,

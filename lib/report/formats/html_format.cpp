@@ -127,7 +127,7 @@ class Payload {
                             {"instead", texts_.text(framework.instead)},
                             {"changes", all_texts(framework.changes)},
                             {"notes", all_texts(framework.notes)}});
-    return {{"v", outcome_word(answer)},
+    return {{"v", name_of(outcome_word(answer))},
             {"but", all_of(answer.but)},
             {"met", !is_missed(answer)},
             {"expect", answer.expect},

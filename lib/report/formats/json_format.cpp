@@ -24,7 +24,7 @@ void json_of_log(const CellLog& log, std::ostream& out) {
   out << text << "\n\"results\": [";
   const char* separator = "\n";
   log.for_each(
-      [&](const campaign::CellPlace&, const std::string& cell) { out << std::exchange(separator, ",\n") << cell; });
+      [&](const asking::CellPlace&, const std::string& cell) { out << std::exchange(separator, ",\n") << cell; });
   out << "\n]}\n";
 }
 

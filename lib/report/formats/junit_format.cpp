@@ -42,7 +42,7 @@ std::string expectation(const CellAnswer& answer) {
 std::string account_of(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
   std::string text =
-      fmt::format("{}: verdict {}{}\n", outcome_word(answer), name_of(answer.verdict), expectation(answer));
+      fmt::format("{}: verdict {}{}\n", name_of(outcome_word(answer)), name_of(answer.verdict), expectation(answer));
   for (const auto& line : framework_lines(answer)) text += line + "\n";
   for (const CellObstacle& obstacle : answer.but) text += fmt::format("but {} ({})\n", obstacle.text, obstacle.source);
   if (!answer.status.empty() || !answer.reason.empty())
@@ -65,7 +65,7 @@ std::string account_of(const CellTable& table, const Cell& cell) {
 // Why a cell does not work, or is unexpected, with cuDNN's reason; else "".
 std::string unmet_text(const CellAnswer& answer) {
   if (answer.met) return "";
-  return fmt::format("{}{}{}{}", outcome_word(answer), expectation(answer), answer.reason.empty() ? "" : ": ",
+  return fmt::format("{}{}{}{}", name_of(outcome_word(answer)), expectation(answer), answer.reason.empty() ? "" : ": ",
                      answer.reason);
 }
 

@@ -9,18 +9,21 @@
 namespace attnprobe::report {
 namespace {
 
+using answer::Word;
+
 std::string cell_text(const CellAnswer* answer) {
   if (answer == nullptr) return "";
-  const std::string& word = outcome_word(*answer);
-  const bool is_answer = word == "yes" || word == "but" || word == "no";
-  const std::string text = is_answer ? word : "**" + markdown_text(word) + "**";
-  const std::string mark = answer->notes.empty() || answer->word != "yes" ? "" : " ⚠";
+  const Word word = outcome_word(*answer);
+  const bool is_answer = is_taken(word) || word == Word::no;
+  const std::string text =
+      is_answer ? std::string(name_of(word)) : "**" + markdown_text(std::string(name_of(word))) + "**";
+  const std::string mark = answer->notes.empty() || answer->word != Word::yes ? "" : " ⚠";
   return text + mark + (is_missed(*answer) ? " ❗" : "");
 }
 
 // By place, for tables.
-std::map<campaign::CellPlace, const CellAnswer*> by_place(const CellTable& table) {
-  std::map<campaign::CellPlace, const CellAnswer*> answers;
+std::map<asking::CellPlace, const CellAnswer*> by_place(const CellTable& table) {
+  std::map<asking::CellPlace, const CellAnswer*> answers;
   for (const Cell& cell : table.cells) answers[cell.place] = &table.answer(cell);
   return answers;
 }
@@ -28,13 +31,13 @@ std::map<campaign::CellPlace, const CellAnswer*> by_place(const CellTable& table
 // The first cuDNN here with a yes, by GPU: "9.8.0: h200, b200; 9.14.0: l40s". Versions before the first that was asked
 // are unknown.
 std::string since(const CellTable& table, size_t config,
-                  const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
+                  const std::map<asking::CellPlace, const CellAnswer*>& answers) {
   std::map<size_t, std::vector<std::string>> targets;  // by index of the first supported version; the last entry: none
   const size_t never = table.axes.cudnns.size();
   for (size_t t = 0; t < table.axes.targets.size(); ++t) {
     size_t first = never;
     for (size_t v = never; v-- > 0;)
-      if (const auto found = answers.find({config, t, v}); found != answers.end() && found->second->word == "yes")
+      if (const auto found = answers.find({config, t, v}); found != answers.end() && found->second->word == Word::yes)
         first = v;
     targets[first].push_back(markdown_text(table.axes.targets[t].id));
   }
@@ -50,7 +53,7 @@ std::string since(const CellTable& table, size_t config,
 }
 
 std::string why_of(const CellAnswer& answer) {
-  if (answer.word == "but") return obstacles_text(answer);
+  if (answer.word == Word::but) return obstacles_text(answer);
   const std::string& reason = answer.reason.empty() ? answer.explanation : answer.reason;
   return answer.category.empty() ? reason : answer.category + ": " + reason;
 }
@@ -65,9 +68,9 @@ std::string unmet_table(const CellTable& table, bool of_expected) {
     if (answer.met || answer.expect.empty() == of_expected) continue;
     if (++count > most) continue;
     text += fmt::format("| {} | {} | {} | {}{} | {} | {} |\n", markdown_text(table.config(cell)),
-                        markdown_text(table.target(cell).id), markdown_text(table.cudnn(cell)), outcome_word(answer),
-                        of_expected ? ", expected " + answer.expect : "", markdown_text(why_of(answer)),
-                        markdown_text(helps_text(answer)));
+                        markdown_text(table.target(cell).id), markdown_text(table.cudnn(cell)),
+                        name_of(outcome_word(answer)), of_expected ? ", expected " + answer.expect : "",
+                        markdown_text(why_of(answer)), markdown_text(helps_text(answer)));
   }
   if (count == 0) return "";
   std::string head = fmt::format(
@@ -145,12 +148,13 @@ std::string refusals_table(const CellTable& table) {
   for (size_t v = table.axes.cudnns.size(); v-- > 0;)
     for (const Cell& cell : table.cells) {
       const CellAnswer& answer = table.answer(cell);
-      if (cell.place.cudnn != v || (answer.word != "no" && answer.word != "but")) continue;
+      if (cell.place.cudnn != v || (answer.word != Word::no && answer.word != Word::but)) continue;
       const std::string helps = helps_text(answer);
       is_unknown |= helps.empty();
       const std::string config = markdown_text(table.config(cell));
-      std::string rest = fmt::format("{} | {} | {} | {} |", markdown_text(table.cudnn(cell)), outcome_word(answer),
-                                     markdown_text(why_of(answer)), helps.empty() ? "–" : markdown_text(helps));
+      std::string rest =
+          fmt::format("{} | {} | {} | {} |", markdown_text(table.cudnn(cell)), name_of(outcome_word(answer)),
+                      markdown_text(why_of(answer)), helps.empty() ? "–" : markdown_text(helps));
       const auto [known, is_new] = places.try_emplace(fmt::format("{}\n{}", config, rest), rows.size());
       if (is_new) rows.push_back({config, std::move(rest), {}});
       rows[known->second].targets.push_back(markdown_text(table.target(cell).id));
@@ -169,7 +173,7 @@ std::string refusals_table(const CellTable& table) {
 }
 
 std::string version_table(const CellTable& table, size_t version,
-                          const std::map<campaign::CellPlace, const CellAnswer*>& answers) {
+                          const std::map<asking::CellPlace, const CellAnswer*>& answers) {
   // One version by itself does not show since when.
   const bool has_since = table.axes.cudnns.size() > 1;
   std::string text = has_since ? "| config | yes since |" : "| config |",
@@ -200,7 +204,7 @@ std::string legend_of(const CellTable& table) {
                        [&](const Cell& cell) { return test(table.answer(cell)); });
   };
   std::string text = "\n*yes*: a program gets it; *but*: cuDNN supports it, with an obstacle; *no*: cuDNN refuses it";
-  if (any([](const CellAnswer& answer) { return answer.word == "yes" && !answer.notes.empty(); }))
+  if (any([](const CellAnswer& answer) { return answer.word == Word::yes && !answer.notes.empty(); }))
     text += "; ⚠ a known bug or a version's rule concerns it";
   if (any(is_missed)) text += "; ❗ not as expected";
   if (table.axes.cudnns.size() > 1) text += "; *yes since* is the first installed cuDNN with a yes, by GPU";

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ask/plan.hpp"
 #include "base/json.hpp"
-#include "campaign/plan.hpp"
 
 namespace attnprobe::report {
 

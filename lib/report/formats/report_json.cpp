@@ -9,6 +9,7 @@
 #include "report/formats/notes.hpp"
 #include "report/formats/result_members.hpp"
 #include "report/formats/schema_of.hpp"
+#include "report/formats/screen_text.hpp"
 
 namespace attnprobe {
 namespace report {
@@ -171,6 +172,11 @@ const std::vector<ResultMember>& result_members() {
                           "the answer in one word; null if the machine or an error left it open");
        },
        [](const Answer& r, Json& j) { put(j["usable"], r.usable); }},
+      {"account", false,
+       [] {
+         return described(type("string"), "why, in a line: the working engine config, the obstacles or the reason");
+       },
+       [](const Answer& r, Json& j) { j["account"] = account_text(r); }},
       {"but", true, [] { return described(array_of(reference("obstacle")), "the obstacles, for usable but"); },
        [](const Answer& r, Json& j) { j["but"] = r.but; }},
       {"from", true,

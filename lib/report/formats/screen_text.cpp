@@ -144,7 +144,7 @@ std::string own_name(const Answer& result) {
 
 // The line that begins with the answer's word; wrapped lines are indented by two columns.
 std::string opening(const Answer& result, const std::string& rest, const TextStyle& style) {
-  const std::string_view word = answer_word(result);
+  const std::string_view word = name_of(word_of(result));
   std::string text = wrapped(fmt::format("{}{}", word, rest), 2, style.width);
   text.erase(0, 2);
   return text.replace(0, word.size(), coloured_word(result, style));
@@ -177,7 +177,8 @@ std::string text_of_one(const Answer& result, const TextStyle& style) {
 
 // Results with a common reason, and the reason's text.
 struct Reason {
-  std::string word, text;
+  answer::Word word;
+  std::string text;
   Results results;
 };
 
@@ -185,7 +186,8 @@ std::vector<Reason> reasons_of(const Results& results) {
   std::vector<Reason> reasons;
   for (const Answer* result : results) {
     if (result->usable == Usable::yes && met_expectation(*result)) continue;
-    const std::string word(answer_word(*result)), text = account_text(*result);
+    const answer::Word word = word_of(*result);
+    const std::string text = account_text(*result);
     const auto same = [&](const Reason& reason) { return reason.word == word && reason.text == text; };
     const auto found = std::find_if(reasons.begin(), reasons.end(), same);
     if (found == reasons.end())
@@ -360,7 +362,7 @@ std::string expectation_mark(const Answer& result) {
 }
 
 std::string coloured_word(const Answer& result, const TextStyle& style) {
-  std::string word(answer_word(result));
+  std::string word(name_of(word_of(result)));
   if (!style.colour) return word;
   return coloured(word, result.usable == Usable::yes             ? "1;32"
                         : result.usable == Usable::but           ? "1;33"

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "answer/reasons.hpp"
+#include "ask/by_rule.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
-#include "campaign/by_rule.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/comparisons.hpp"
 #include "report/formats/format.hpp"
@@ -194,28 +194,21 @@ void add_config(std::string& out, const Results& results, const TextStyle& style
 }
 
 // The words of the results, with their counts. Training is one answer: the worse of its two passes.
-std::vector<std::pair<std::string_view, size_t>> counts_of(const Results& results) {
-  std::vector<std::pair<std::string_view, size_t>> counts{
-      {"yes", 0}, {"but", 0}, {"no", 0}, {"environment", 0}, {"error", 0}};
-  const auto place_of = [&](std::string_view word) {
-    const auto its = [&](const auto& count) { return count.first == word; };
-    const auto known = std::find_if(counts.begin(), counts.end(), its);
-    if (known == counts.end()) counts.emplace_back(word, 0);
-    return static_cast<size_t>(known - counts.begin());
-  };
-  std::map<std::vector<std::string>, size_t> trainings;
+std::map<answer::Word, size_t> counts_of(const Results& results) {
+  std::map<answer::Word, size_t> counts;
+  std::map<std::vector<std::string>, answer::Word> trainings;
   for (const Answer* result : results) {
-    const size_t place = place_of(answer_word(*result));
+    const answer::Word word = word_of(*result);
     if (result->config.training.empty()) {
-      ++counts[place].second;
+      ++counts[word];
       continue;
     }
     const attention::Origin& origin = result->config.origin;
-    size_t& worst =
+    answer::Word& worst =
         trainings[{origin.file, origin.pointer, result->config.training, result->target.id, result->cudnn_path}];
-    worst = std::max(worst, place);
+    worst = std::max(worst, word);
   }
-  for (const auto& [training, worst] : trainings) ++counts[worst].second;
+  for (const auto& [training, worst] : trainings) ++counts[worst];
   return counts;
 }
 
@@ -231,11 +224,11 @@ std::string footer(const Results& results, const TextStyle& style) {
   }
   std::string text;
   for (const auto& [word, count] : counts_of(results))
-    if (count != 0) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, word);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, name_of(word));
   if (has_training) text += "; training is one answer, the worse of its two passes";
   if (expected > 0) text += fmt::format("; {} not as expected", unmet);
   if (!results.empty() && results.front()->by_rule)
-    return text + fmt::format(". By rule: {}.\n", campaign::why_by_rule(results.front()->cudnn_version));
+    return text + fmt::format(". By rule: {}.\n", asking::why_by_rule(results.front()->cudnn_version));
   // Each group was asked of one cuDNN; there is no version if none could be loaded.
   if (const Answer* any = results.empty() ? nullptr : results.front();
       any != nullptr && any->cudnn_version != CudnnVersion())

@@ -28,26 +28,32 @@ constexpr std::string_view nothing = "-";
 constexpr std::string_view columns =
     "a line \"config gpu cudnn answer first-engine why\", words with one blank between them";
 
-// Worse answers come later.
-constexpr std::array<std::pair<std::string_view, int>, 8> answer_ranks{{{"yes", 0},
-                                                                        {"but", 1},
-                                                                        {"no", 2},
-                                                                        {"invalid_graph", 2},
-                                                                        {"error", 3},
-                                                                        {"crashed", 3},
-                                                                        {"timeout", 3},
-                                                                        {"wrong_result", 4}}};
-
-std::optional<int> rank_of(std::string_view answer) {
-  for (const auto& [word, rank] : answer_ranks)
-    if (word == answer) return rank;
-  return std::nullopt;
+// Worse answers have a higher rank; none for words that a baseline does not have.
+std::optional<int> rank_of(answer::Word word) {
+  using answer::Word;
+  switch (word) {
+    case Word::yes:
+      return 0;
+    case Word::but:
+      return 1;
+    case Word::no:
+    case Word::invalid_graph:
+      return 2;
+    case Word::error:
+    case Word::crashed:
+    case Word::timeout:
+      return 3;
+    case Word::wrong_result:
+      return 4;
+    default:
+      return std::nullopt;
+  }
 }
 
 std::vector<std::string> answer_words() {
   std::vector<std::string> words;
-  words.reserve(answer_ranks.size());
-  for (const auto& [word, rank] : answer_ranks) words.emplace_back(word);
+  for (const auto& [word, name] : EnumNames<answer::Word>::table)
+    if (rank_of(word)) words.emplace_back(name);
   return words;
 }
 
@@ -72,8 +78,9 @@ std::tuple<std::string, std::string, std::vector<int>, std::string> order_of(con
 }
 
 std::string line_of(const LockedCell& cell) {
-  std::string line = fmt::format("{} {} {} {} {}", column(cell.config), column(cell.target), column(cell.cudnn),
-                                 cell.answer, cell.engine ? std::to_string(*cell.engine) : std::string(nothing));
+  std::string line =
+      fmt::format("{} {} {} {} {}", column(cell.config), column(cell.target), column(cell.cudnn), name_of(cell.answer),
+                  cell.engine ? std::to_string(*cell.engine) : std::string(nothing));
   return cell.why.empty() ? line : line + " " + cell.why;
 }
 
@@ -87,7 +94,7 @@ std::string kinds_of(const std::vector<CellObstacle>& obstacles) {
 LockedCell locked(const CellTable& table, const Cell& cell) {
   const CellAnswer& answer = table.answer(cell);
   LockedCell lock{table.config(cell), table.target(cell).id, table.cudnn(cell), outcome_word(answer), {}, "", 0};
-  const bool works = answer.word == "yes" || answer.word == "but";
+  const bool works = is_taken(answer.word);
   if (const CellEngine* first = works ? first_choice(answer) : nullptr) lock.engine = first->engine;
   lock.why = works ? kinds_of(answer.but) : answer.category;
   return lock;
@@ -153,8 +160,9 @@ LockedCell read_line(const std::string& file, int64_t number, std::string_view l
   cell.cudnn = reader.word("a cuDNN version");
   if (!CudnnVersion::parse(cell.cudnn)) reader.fail(cell.cudnn, "a cuDNN version", "versions as 9.19.0");
   const std::string allowed = quoted_list(answer_words());
-  cell.answer = reader.word("an answer");
-  if (!rank_of(cell.answer)) reader.fail(cell.answer, "an answer", allowed);
+  const std::string word = reader.word("an answer");
+  cell.answer = parse_enum<answer::Word>(word).value_or(answer::Word::not_asked);
+  if (!rank_of(cell.answer)) reader.fail(word, "an answer", allowed);
   const std::string engine = reader.word("a first engine");
   cell.engine = parse_number<int64_t>(engine);
   if (!cell.engine && engine != nothing) reader.fail(engine, "a first engine", "a whole number, or -");
@@ -290,7 +298,7 @@ LockComparison compare(const BaselineLock& before, const CellTable& table) {
 }
 
 std::string answer_text(const LockedCell& cell) {
-  std::string text = cell.answer;
+  std::string text(name_of(cell.answer));
   if (cell.engine) text += fmt::format(", engine {}", *cell.engine);
   if (!cell.why.empty()) text += ": " + cell.why;
   return text;

@@ -13,10 +13,10 @@ namespace attnprobe::report {
 /// A line of the file: config, GPU, cuDNN, answer, first engine, reason.
 struct LockedCell {
   std::string config, target, cudnn;
-  std::string answer;             ///< outcome_word(): "yes", "but", "no", "crashed", …
-  std::optional<int64_t> engine;  ///< the first that works, for yes and but
-  std::string why;                ///< the root cause's category; for a but the obstacles, "framework+known_bug"
-  int64_t line = 0;               ///< in its file, from 1; 0: from this run
+  answer::Word answer = answer::Word::not_asked;  ///< outcome_word()
+  std::optional<int64_t> engine;                  ///< the first that works, for yes and but
+  std::string why;   ///< the root cause's category; for a but the obstacles, "framework+known_bug"
+  int64_t line = 0;  ///< in its file, from 1; 0: from this run
   bool operator==(const LockedCell& other) const {
     return config == other.config && target == other.target && cudnn == other.cudnn && answer == other.answer &&
            engine == other.engine && why == other.why;

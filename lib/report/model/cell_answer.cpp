@@ -91,11 +91,11 @@ CellEngine engine_of(const JsonView& config) {
 }
 
 // An older attnprobe did not compute the answer: supported then means yes.
-std::string word_of(const JsonView& result, const CellAnswer& answer) {
-  if (std::string usable = result.text_or("usable", ""); !usable.empty()) return usable;
-  if (answer.environment_broken) return "environment";
-  if (answer.verdict == answer::Verdict::error) return "error";
-  return answer.verdict == answer::Verdict::supported ? "yes" : "no";
+answer::Word word_of(const JsonView& result, const CellAnswer& answer) {
+  if (const auto usable = result.find_set("usable")) return usable->one_of<answer::Word>();
+  if (answer.environment_broken) return answer::Word::environment;
+  if (answer.verdict == answer::Verdict::error) return answer::Word::error;
+  return answer.verdict == answer::Verdict::supported ? answer::Word::yes : answer::Word::no;
 }
 
 CellFramework framework_of(const JsonView& place) {

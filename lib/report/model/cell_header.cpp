@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <limits>
 
+#include "ask/reproduce.hpp"
 #include "attention/fields.hpp"
 #include "base/digest.hpp"
 #include "base/limits.hpp"
 #include "base/text.hpp"
-#include "campaign/library_files.hpp"
-#include "campaign/reproduce.hpp"
+#include "cudnn/library_files.hpp"
 #include "cudnn/library_info.hpp"
 #include "report/formats/report.hpp"
 #include "report/model/cells.hpp"
@@ -94,8 +94,8 @@ std::string shown_options(const std::string& options) {
 
 }  // namespace
 
-CellHeader header_of(const campaign::QuestionGroup& group, const std::vector<cudnn::LibraryInfo>& cudnns,
-                     const campaign::PlanOptions& options, const std::string& title, const std::string& command) {
+CellHeader header_of(const asking::QuestionGroup& group, const std::vector<cudnn::LibraryInfo>& cudnns,
+                     const asking::PlanOptions& options, const std::string& title, const std::string& command) {
   CellHeader header;
   MatrixAxes& axes = header.axes;
   MadeOf& made_of = header.made_of.emplace();
@@ -112,11 +112,11 @@ CellHeader header_of(const campaign::QuestionGroup& group, const std::vector<cud
   }
   for (const auto& library : cudnns) {
     axes.cudnns.push_back(library.version.text());
-    made_of.cudnns.push_back(campaign::build_of_library(library.path));
-    made_of.cudnn_times.push_back(campaign::times_of_library(library.path));
+    made_of.cudnns.push_back(cudnn::build_of_library(library.path));
+    made_of.cudnn_times.push_back(cudnn::times_of_library(library.path));
   }
   check_cells("the matrix", axes.configs.size(), axes.targets.size(), axes.cudnns.size());
-  made_of.options = campaign::options_text(options, false);
+  made_of.options = asking::options_text(options, false);
   return header;
 }
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "ask/plan.hpp"
 #include "base/json_reader.hpp"
-#include "campaign/plan.hpp"
 
 namespace attnprobe::report {
 
@@ -43,8 +43,8 @@ struct CellHeader {
 };
 
 /// `cudnns`: those of the group.
-CellHeader header_of(const campaign::QuestionGroup& group, const std::vector<cudnn::LibraryInfo>& cudnns,
-                     const campaign::PlanOptions& options, const std::string& title, const std::string& command);
+CellHeader header_of(const asking::QuestionGroup& group, const std::vector<cudnn::LibraryInfo>& cudnns,
+                     const asking::PlanOptions& options, const std::string& title, const std::string& command);
 
 /// The line, with its end.
 std::string text_of(const CellHeader& header);

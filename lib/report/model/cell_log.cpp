@@ -17,7 +17,7 @@
 namespace attnprobe::report {
 namespace {
 
-using campaign::CellPlace;
+using asking::CellPlace;
 namespace fs = std::filesystem;
 constexpr std::string_view cell_key = "{\"cell\":[";
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "ask/plan.hpp"
 #include "base/json_reader.hpp"
-#include "campaign/plan.hpp"
 #include "report/model/cell_header.hpp"
 
 namespace attnprobe::report {
@@ -37,25 +37,25 @@ class CellLog {
   const std::filesystem::path& file() const { return file_; }
   const CellHeader& header() const { return header_; }
   const MatrixAxes& axes() const { return header_.axes; }
-  bool has(const campaign::CellPlace& place) const { return lines_.count(place) != 0; }
+  bool has(const asking::CellPlace& place) const { return lines_.count(place) != 0; }
   size_t size() const { return lines_.size(); }
 
   /// Treats these cells as missing, so that they are asked again.
-  void forget(const std::vector<campaign::CellPlace>& places);
+  void forget(const std::vector<asking::CellPlace>& places);
 
   /// On disk when it returns, as far as this process can ensure. Thread-safe.
-  void add(const campaign::CellPlace& place, const std::string& cell);
+  void add(const asking::CellPlace& place, const std::string& cell);
 
   /// All cells, or the `wanted` ones, by config, target and cuDNN, as their text.
-  void for_each(const std::function<void(const campaign::CellPlace& place, const std::string& cell)>& take,
-                const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
+  void for_each(const std::function<void(const asking::CellPlace& place, const std::string& cell)>& take,
+                const std::function<bool(const asking::CellPlace& place)>& wanted = {}) const;
 
   /// The same with each cell parsed; its view names file and line. Throws Error(usage) for one that is not JSON.
-  void read_each(const std::function<void(const campaign::CellPlace& place, const JsonView& cell)>& take,
-                 const std::function<bool(const campaign::CellPlace& place)>& wanted = {}) const;
+  void read_each(const std::function<void(const asking::CellPlace& place, const JsonView& cell)>& take,
+                 const std::function<bool(const asking::CellPlace& place)>& wanted = {}) const;
 
   /// The source of a cell's JSON for messages: file and line.
-  JsonSource source_of(const campaign::CellPlace& place) const { return source_of(lines_.at(place).number); }
+  JsonSource source_of(const asking::CellPlace& place) const { return source_of(lines_.at(place).number); }
 
   /// Rewrites the file in that order.
   void sort();
@@ -81,7 +81,7 @@ class CellLog {
   std::ofstream out_;
   std::mutex mutex_;
   int64_t last_line_ = 1;  // the axes
-  std::map<campaign::CellPlace, Line> lines_;
+  std::map<asking::CellPlace, Line> lines_;
 };
 
 /// Reads cells of a log one by one; fast if they are requested in file order. The log must outlive it.
@@ -89,7 +89,7 @@ class CellReader {
  public:
   explicit CellReader(const CellLog& log);
   /// The cell's text. Precondition: log.has(place).
-  const std::string& cell(const campaign::CellPlace& place);
+  const std::string& cell(const asking::CellPlace& place);
 
  private:
   const CellLog& log_;
@@ -99,6 +99,6 @@ class CellReader {
 };
 
 /// A cell as a line of the file.
-std::string line_of(const campaign::CellPlace& place, const std::string& cell);
+std::string line_of(const asking::CellPlace& place, const std::string& cell);
 
 }  // namespace attnprobe::report

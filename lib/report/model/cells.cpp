@@ -7,13 +7,13 @@
 #include <fstream>
 #include <limits>
 
+#include "ask/reproduce.hpp"
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
-#include "campaign/reproduce.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
 #include "report/model/cell_answer.hpp"
@@ -22,7 +22,7 @@ namespace attnprobe::report {
 namespace {
 
 namespace fs = std::filesystem;
-using campaign::CellPlace;
+using asking::CellPlace;
 
 std::string summary_of(const Json& fields) {
   try {
@@ -112,7 +112,7 @@ CellCollector::CellCollector(MatrixAxes axes) {
 
 // A cell's command consists of words for its config, target and cuDNN; words from one cell serve all.
 void CellCollector::add_command(const CellPlace& place, const std::string& command) {
-  const auto parts = campaign::parts_of_command(command);
+  const auto parts = asking::parts_of_command(command);
   if (!parts) return;
   const auto keep = [](std::string& known, const std::string& word) {
     if (known.empty()) known = word;
@@ -219,13 +219,11 @@ CellTable collect(const CellLog& log, const std::string& only_cudnn) {
 std::string reproduce_command(const CellTable& table, const Cell& cell) {
   const std::string& question = table.configs[cell.place.config].command;
   if (question.empty()) return "";
-  return campaign::joined_command(
-      {question, table.target_words[cell.place.target], table.cudnn_words[cell.place.cudnn]});
+  return asking::joined_command({question, table.target_words[cell.place.target], table.cudnn_words[cell.place.cudnn]});
 }
 
-std::string outcome_word(const CellAnswer& answer) {
-  const bool is_refusal = answer.word != "no" || answer.verdict == answer::Verdict::unsupported;
-  return is_refusal ? answer.word : std::string(name_of(answer.verdict));
+answer::Word outcome_word(const CellAnswer& answer) {
+  return answer.word == answer::Word::no ? answer::word_of(answer.verdict) : answer.word;
 }
 
 bool is_missed(const CellAnswer& answer) {
@@ -260,22 +258,15 @@ std::vector<std::string> framework_lines(const CellAnswer& answer) {
 }
 
 std::string cells_summary(const CellTable& table) {
-  // In the order of the answer's words, then other outcomes.
-  std::vector<std::pair<std::string, int64_t>> counts{{"yes", 0}, {"but", 0}, {"no", 0}};
-  const auto count_of = [&](const std::string& word) -> int64_t& {
-    const auto same =
-        std::find_if(counts.begin(), counts.end(), [&](const auto& count) { return count.first == word; });
-    return same != counts.end() ? same->second : counts.emplace_back(word, 0).second;
-  };
+  std::map<answer::Word, int64_t> counts;
   int64_t expected = 0, missed = 0;
   for (const Cell& cell : table.cells) {
-    ++count_of(outcome_word(table.answer(cell)));
+    ++counts[outcome_word(table.answer(cell))];
     expected += table.answer(cell).expect.empty() ? 0 : 1;
     missed += is_missed(table.answer(cell)) ? 1 : 0;
   }
   std::string text = fmt::format("{} cell{}:", table.cells.size(), table.cells.size() == 1 ? "" : "s");
-  for (const auto& [word, count] : counts)
-    if (count != 0) text += fmt::format(" {} {},", count, word);
+  for (const auto& [word, count] : counts) text += fmt::format(" {} {},", count, name_of(word));
   text.pop_back();
   if (expected == 0) return text;
   return text + (missed == 0 ? "; all as expected" : fmt::format("; {} not as expected", missed));

@@ -80,8 +80,8 @@ struct CellAnswer {
   answer::Verdict verdict = answer::Verdict::error;
   std::string expect;
   answer::Severity severity = answer::Severity::environment;
-  std::string word;               ///< "yes", "but", "no"; "environment" or "error" if the question is open
-  std::vector<CellObstacle> but;  ///< for "but"
+  answer::Word word = answer::Word::error;  ///< yes, but, no; environment or error where the question is open
+  std::vector<CellObstacle> but;            ///< for "but"
   bool met = false, environment_broken = false;
   int64_t viable = 0, candidates = 0;                 ///< engine configs
   std::string category, status, reason, explanation;  ///< of the root cause; "" if supported
@@ -97,8 +97,8 @@ struct CellAnswer {
 ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, viable, candidates, category, status,
                reason, explanation, advice, pattern, hash, choice, modes, engines, notes, frameworks, frontend, from)
 
-/// The word; for a no that cuDNN did not give, the outcome instead: "crashed", "invalid_graph".
-std::string outcome_word(const CellAnswer& answer);
+/// The word; where a no is not cuDNN's refusal, its verdict: crashed, invalid_graph.
+answer::Word outcome_word(const CellAnswer& answer);
 
 /// Whether the config has an expectation and this is not it.
 bool is_missed(const CellAnswer& answer);
@@ -125,7 +125,7 @@ struct CellConfig {
 };
 
 struct Cell {
-  campaign::CellPlace place;
+  asking::CellPlace place;
   size_t answer = 0;
 };
 
@@ -148,11 +148,11 @@ class CellCollector {
   explicit CellCollector(MatrixAxes axes);
   /// `result`: an entry of a report's "results". Throws Error at the place of a member with another type than attnprobe
   /// writes.
-  void add(const campaign::CellPlace& place, const JsonView& result);
+  void add(const asking::CellPlace& place, const JsonView& result);
   CellTable take();
 
  private:
-  void add_command(const campaign::CellPlace& place, const std::string& command);
+  void add_command(const asking::CellPlace& place, const std::string& command);
 
   CellTable table_;
   std::map<std::string, size_t> known_;  // answers by their text
@@ -167,7 +167,7 @@ std::string architecture_of(const std::string& id, int sm);
 /// The places of a report's results on axes made from them, in their order.
 struct ReportPlaces {
   MatrixAxes axes;
-  std::vector<campaign::CellPlace> places;
+  std::vector<asking::CellPlace> places;
 };
 ReportPlaces places_of_report(const JsonView& report);
 

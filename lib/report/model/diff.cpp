@@ -34,7 +34,7 @@ bool has_one_version(const CellTable& table, const std::string& version) {
 
 // The part of a cell's text that says why, or what works.
 std::string account(const CellAnswer& answer) {
-  std::string text = outcome_word(answer);
+  std::string text(name_of(outcome_word(answer)));
   if (answer.verdict == Verdict::supported) {
     if (const std::string obstacles = obstacles_text(answer); !obstacles.empty()) text += ", " + obstacles;
     return text + fmt::format("; {} engine config{}", answer.viable, answer.viable == 1 ? " works" : "s work");
@@ -101,14 +101,14 @@ bool is_lost(const CellAnswer& answer) {
 }
 
 std::optional<ChangeKind> answer_change(const CellAnswer& before, const CellAnswer& after) {
-  const std::string was = outcome_word(before), is = outcome_word(after);
+  const answer::Word was = outcome_word(before), is = outcome_word(after);
   if (was == is) return std::nullopt;
   if (after.verdict == Verdict::wrong_result) return ChangeKind::wrong;
   if (is_lost(after)) return is_lost(before) ? std::nullopt : std::optional(ChangeKind::lost);
   if (before.verdict == Verdict::wrong_result && after.verdict == Verdict::supported) return ChangeKind::right;
   if (is_lost(before)) return ChangeKind::recovered;
-  if (is == "yes") return ChangeKind::now_yes;
-  if (is == "but") return was == "yes" ? ChangeKind::yes_to_but : ChangeKind::no_to_but;
+  if (is == answer::Word::yes) return ChangeKind::now_yes;
+  if (is == answer::Word::but) return was == answer::Word::yes ? ChangeKind::yes_to_but : ChangeKind::no_to_but;
   if (before.verdict == Verdict::supported) return ChangeKind::now_no;
   return ChangeKind::reason_changed;
 }

@@ -14,7 +14,7 @@ namespace attnprobe::report {
 namespace {
 
 namespace fs = std::filesystem;
-using campaign::CellPlace;
+using asking::CellPlace;
 
 // One input of a merge.
 struct Part {

@@ -1,0 +1,251 @@
+#include "ask/further/ways_out.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "answer/reasons.hpp"
+#include "ask/plain.hpp"
+#include "attention/fields.hpp"
+#include "attention/flop.hpp"
+#include "base/side_by_side.hpp"
+
+namespace attnprobe::asking {
+namespace {
+
+using attention::AttentionSpec;
+
+// One or two changes of a config.
+struct Candidate {
+  std::vector<const Change*> changes;
+  AttentionSpec spec;
+  double work = 1, memory = 1;  // see WayOut
+};
+
+// First the kind of cost, then its amount. Two changes cost more than one of the same kind.
+std::pair<int, double> price_of(const Candidate& candidate) {
+  int cost = 0;
+  for (const Change* change : candidate.changes) cost += 1 << static_cast<int>(change->cost);
+  return {cost, candidate.work + candidate.memory};
+}
+
+void sort_by_price(std::vector<Candidate>& candidates) {
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const auto& a, const auto& b) { return price_of(a) < price_of(b); });
+}
+
+// The elements of Q, K, V and O: the least that a call moves.
+double elements_of(const AttentionSpec& s) {
+  const auto tensor = [&](int64_t heads, int64_t seqlen, int64_t head_dim) {
+    return static_cast<double>(s.batch) * static_cast<double>(heads) * static_cast<double>(seqlen) *
+           static_cast<double>(head_dim);
+  };
+  return tensor(s.heads_q, s.seqlen_q, s.head_dim_qk + s.head_dim_v) + tensor(s.heads_kv, s.seqlen_kv, s.head_dim_qk) +
+         tensor(heads_v(s), s.seqlen_kv, s.head_dim_v);
+}
+
+bool asks_again(const Answer& result) {
+  const bool is_refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph;
+  const bool is_but = result.usable == Usable::but;
+  return (is_refused || is_but) && result.has_spec() && !result.by_rule && result.cudnn_version.is_known();
+}
+
+// Whether the answer is yes, or has only obstacles that existed before and that no config changes. For example, a
+// framework that uses cuDNN only by name does so for any config.
+bool is_way_out(const Answer& result) {
+  if (result.usable == Usable::yes) return true;
+  if (result.usable != Usable::but) return false;
+  return std::all_of(result.but.begin(), result.but.end(),
+                     [](const auto& one) { return one.kind == ObstacleKind::framework; }) &&
+         std::all_of(result.frameworks.begin(), result.frameworks.end(), [](const auto& one) {
+           return one.takes == rules::Takes::yes || one.takes == rules::Takes::by_name;
+         });
+}
+
+bool is_bound_by_name(const Answer& result) {
+  return result.usable == Usable::but && is_way_out(result);
+}
+
+class Suggester {
+ public:
+  Suggester(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest)
+      : result_(result),
+        options_(options),
+        session_(session),
+        suggest_(suggest),
+        changes_(changes_of(result.config.spec, options.constraints.deterministic)),
+        asked_for_(to_json(result.config.spec)),
+        work_(attention_flop(result.config.spec)),
+        memory_(elements_of(result.config.spec)) {
+    options_.walk.engines = probe::Engines::heuristic;
+    options_.walk.sweep_where_none = false;
+    options_.walk.until_works = true;
+    options_.walk.plans = probe::Plans::none;
+    std::erase_if(changes_, [&](const Change& change) { return suggest.keep.count(change.kind) != 0; });
+  }
+
+  void run() {
+    if (is_bound_by_name(result_)) return;
+    std::vector<Candidate> singles, pairs;
+    for (const auto& change : changes_)
+      if (auto made = with({&change})) singles.push_back(std::move(*made));
+    sort_by_price(singles);
+    take(singles);
+    if (result_.ways_out.empty() && suggest_.two_at_a_time) {
+      for (size_t a = 0; a < changes_.size(); ++a)
+        for (size_t b = a + 1; b < changes_.size(); ++b)
+          if (changes_[a].kind != changes_[b].kind)
+            if (auto made = with({&changes_[a], &changes_[b]})) pairs.push_back(std::move(*made));
+      sort_by_price(pairs);
+      take(pairs);
+    }
+  }
+
+ private:
+  std::optional<Candidate> with(std::vector<const Change*> changes) const {
+    Candidate candidate{.changes = std::move(changes), .spec = result_.config.spec};
+    for (const Change* change : candidate.changes) change->make(candidate.spec);
+    if (!contradictions(candidate.spec).empty() || to_json(candidate.spec) == asked_for_) return std::nullopt;
+    const double calls = calls_of(candidate);
+    if (work_ > 0) candidate.work = calls * attention_flop(candidate.spec) / work_;
+    candidate.memory = calls * elements_of(candidate.spec) / memory_;
+    return candidate;
+  }
+
+  // Keeps the candidates, cheapest first, that work and whose first choice compiles.
+  void take(const std::vector<Candidate>& candidates) {
+    constexpr size_t portion = 24;
+    for (size_t begin = 0; begin < candidates.size() && result_.ways_out.size() < suggest_.most; begin += portion) {
+      const size_t end = std::min(candidates.size(), begin + portion);
+      if (asked_ + (end - begin) > suggest_.most_asked) {
+        result_.ways_out_unasked += candidates.size() - begin;
+        return;
+      }
+      const std::vector<Candidate> some(candidates.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        candidates.begin() + static_cast<std::ptrdiff_t>(end));
+      keep_working(some);
+    }
+  }
+
+  // Of the same kinds of changes the cheapest is enough: padding to 256 is useless if 104 works.
+  bool has_cheaper(const Candidate& candidate, const std::vector<Candidate>& working) const {
+    const auto kinds = kinds_of(candidate);
+    return std::any_of(working.begin(), working.end(), [&](const auto& other) { return kinds_of(other) == kinds; }) ||
+           std::any_of(result_.ways_out.begin(), result_.ways_out.end(),
+                       [&](const auto& way) { return way.kinds == kinds; });
+  }
+
+  static std::vector<std::string> kinds_of(const Candidate& candidate) {
+    std::vector<std::string> kinds;
+    for (const Change* change : candidate.changes) kinds.push_back(change->kind);
+    return kinds;
+  }
+
+  void keep_working(const std::vector<Candidate>& candidates) {
+    std::vector<Candidate> working;
+    std::vector<Answer> answers;
+    auto asked = ask_about(candidates, probe::Plans::none);
+    for (size_t i = 0; i < candidates.size(); ++i)
+      if (asked[i] && is_way_out(*asked[i]) && !has_cheaper(candidates[i], working)) {
+        working.push_back(candidates[i]);
+        answers.push_back(std::move(*asked[i]));
+      }
+    // As many at a time as are still needed; one that does not compile is replaced by the next.
+    for (size_t begin = 0; begin < working.size() && result_.ways_out.size() < suggest_.most;) {
+      const size_t end = std::min(working.size(), begin + suggest_.most - result_.ways_out.size());
+      const std::vector<Candidate> next(working.begin() + static_cast<std::ptrdiff_t>(begin),
+                                        working.begin() + static_cast<std::ptrdiff_t>(end));
+      auto compiled = suggest_.compile ? ask_about(next, probe::Plans::first) : std::vector<std::optional<Answer>>();
+      for (size_t i = 0; i < next.size(); ++i)
+        if (!suggest_.compile)
+          add(next[i], answers[begin + i]);
+        else if (compiled[i] && is_way_out(*compiled[i]))
+          add(next[i], *compiled[i]);
+      begin = end;
+    }
+  }
+
+  // None if the run was stopped.
+  std::vector<std::optional<Answer>> ask_about(const std::vector<Candidate>& candidates, probe::Plans plans) {
+    QuestionGroup group{{}, {result_.target}, {result_.cudnn_path}};
+    for (const auto& candidate : candidates) group.questions.push_back(question_of(candidate.spec));
+    options_.walk.plans = plans;
+    std::vector<std::optional<Answer>> answers(candidates.size());
+    const Plan plan{.groups = {std::move(group)}, .options = options_, .cached = true};
+    auto asked = ask_plainly(plan, session_).front().results;
+    if (asked.size() == answers.size()) std::ranges::move(asked, answers.begin());
+    asked_ += candidates.size();
+    return answers;
+  }
+
+  Question question_of(const AttentionSpec& spec) const {
+    Question question = result_;
+    question.given.reset();
+    question.config.spec = spec;
+    question.command.clear();
+    return question;
+  }
+
+  void add(const Candidate& candidate, const Answer& answer) {
+    WayOut way;
+    for (const Change* change : candidate.changes) way.changes.push_back(change->text);
+    way.kinds = kinds_of(candidate);
+    if (const auto* taken = probe::first_working(answer.findings)) way.engine = taken->engine;
+    way.work = candidate.work;
+    way.memory = candidate.memory;
+    way.spec = candidate.spec;
+    way.compiled = suggest_.compile;
+    way.reproduce = answer.reproduce;
+    result_.ways_out.push_back(std::move(way));
+  }
+
+  static double calls_of(const Candidate& candidate) {
+    return std::any_of(
+               candidate.changes.begin(), candidate.changes.end(),
+               [](const Change* change) { return change->cost == ChangeCost::splitting && change->kind != "rope"; })
+               ? 2
+               : 1;
+  }
+
+  Answer& result_;
+  PlanOptions options_;
+  const Session& session_;
+  const SuggestOptions& suggest_;
+  std::vector<Change> changes_;
+  Json asked_for_;        // the original config
+  double work_, memory_;  // of the original config
+  size_t asked_ = 0;
+};
+
+}  // namespace
+
+void advise(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest) {
+  if (session.is_stopped() || !asks_again(result)) return;
+  Suggester(result, options, session, suggest).run();
+  if (!result.root_cause) return;
+  // A change that usually works was tried here: it is a way out, or it does not work.
+  const auto* known = answer::find_reason({result.root_cause->status, result.root_cause->reason});
+  if (known != nullptr && !known->changes.empty() && result.ways_out_unasked == 0)
+    result.root_cause->in_general.clear();
+  // Fixes follow the reason, before the answers of other GPUs.
+  std::vector<std::string> texts;
+  texts.reserve(result.ways_out.size());
+  for (const auto& way : result.ways_out) texts.push_back(fmt::format("{}\n{}", text_of(way), way.reproduce));
+  auto& advice = result.root_cause->advice;
+  advice.insert(advice.begin(), texts.begin(), texts.end());
+}
+
+void advise(std::vector<Answer>& results, const PlanOptions& options, const Session& session,
+            const SuggestOptions& suggest) {
+  std::vector<Answer*> refused;
+  for (auto& result : results)
+    if (asks_again(result)) refused.push_back(&result);
+  const size_t jobs = jobs_of(options), threads = std::clamp<size_t>(refused.size(), 1, jobs);
+  PlanOptions each = options;
+  each.jobs = static_cast<int>(jobs / threads);
+  side_by_side(threads, refused.size(), [&](size_t i) { advise(*refused[i], each, session, suggest); });
+}
+
+}  // namespace attnprobe::asking

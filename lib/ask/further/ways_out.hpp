@@ -1,0 +1,20 @@
+// Ways out of a no or a but: the smallest changes that make the answer a yes. Each is asked of the same cuDNN and GPU.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ask/further/changes.hpp"
+#include "ask/plan.hpp"
+
+namespace attnprobe::asking {
+
+/// If the answer is "no" or "but" and its config is known, adds Answer::ways_out, and their texts to the root cause's
+/// advice. Does nothing to any other. `options` is how it was asked. A way out of a framework's refusal gets past its gate too.
+void advise(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest = {});
+/// The same of each, several at a time: most of what one asks takes a few milliseconds of one core.
+void advise(std::vector<Answer>& results, const PlanOptions& options, const Session& session,
+            const SuggestOptions& suggest = {});
+
+}  // namespace attnprobe::asking

@@ -1,0 +1,109 @@
+// The plan of ask(): questions × targets × cuDNNs, how far to go with each, and the follow-up questions.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "answer/answer.hpp"
+#include "ask/session.hpp"
+#include "cudnn/library_info.hpp"
+#include "probe/constraints.hpp"
+#include "probe/walk_options.hpp"
+#include "rules/framework_gates.hpp"
+#include "run/run_options.hpp"
+
+namespace attnprobe::asking {
+
+using answer::Answer;
+using answer::FirstVersion;
+using answer::Obstacle;
+using answer::ObstacleKind;
+using answer::Question;
+using answer::Usable;
+using answer::Verdict;
+using answer::WayOut;
+
+/// How far each question is taken, and what an answer must keep to.
+struct PlanOptions {
+  probe::WalkOptions walk;
+  probe::Constraints constraints;             ///< on engine configs, in addition to cuDNN's own answer
+  run::RunOptions run;                        ///< for Plans::run
+  double timeout_seconds = 120;               ///< for one question on one target
+  int jobs = 0;                               ///< worker processes at a time; 0: the cores of the machine
+  std::vector<rules::ChosenGate> frameworks;  ///< whose gates are asked too (--framework)
+};
+
+/// The worker processes at a time, most_jobs() (base/limits.hpp) at the most.
+size_t jobs_of(const PlanOptions& options);
+
+/// How ways out are looked for.
+struct SuggestOptions {
+  std::set<std::string> keep = {};  ///< kinds of changes that are not made
+  size_t most = 3;                  ///< ways for one result
+  size_t most_asked = 160;          ///< questions for one result; beyond them it gives up
+  bool two_at_a_time = true;        ///< where no single change is enough
+  bool compile = true;              ///< the first choice of each way; else cuDNN's support check is all
+};
+
+/// Where a cell stands: indices into the three.
+struct CellPlace {
+  size_t config = 0, target = 0, cudnn = 0;
+  bool operator==(const CellPlace&) const = default;
+  bool operator<(const CellPlace& other) const {
+    return std::tie(config, target, cudnn) < std::tie(other.config, other.target, other.cudnn);
+  }
+};
+
+/// Questions, the targets and the cuDNNs that they are for.
+struct QuestionGroup {
+  std::vector<Question> questions;
+  std::vector<gpu::Target> targets;
+  std::vector<std::string> cudnns = {};                        ///< paths of a libcudnn.so.9; none: the plan's
+  std::optional<std::vector<CellPlace>> cells = std::nullopt;  ///< only these, in the order of places_of(); none: all
+};
+
+/// All cells, in the order in which they are asked: those of one cuDNN and one target together, since they share a worker.
+std::vector<CellPlace> places_of(const QuestionGroup& group);
+
+/// The `index`-th (from 1) of `count` parts of equal size, in that order.
+std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t index, size_t count);
+
+/// How many answers they will have.
+size_t cells_of(const std::vector<QuestionGroup>& groups);
+
+/// Follow-up questions for answers whose walk sweeps (sweep_where_none).
+enum class Further {
+  nothing,        ///< the questions are a part of something larger that was checked: a map, a way out, a trial
+  ways_out,       ///< of each refusal
+  other_versions  ///< ways out, and what this machine's other cuDNNs say
+};
+
+struct Plan {
+  std::vector<QuestionGroup> groups;
+  std::string cudnn = {};  ///< the word for cudnn::choose_library()
+  PlanOptions options = {};
+  std::optional<CudnnVersion> by_rule = {};  ///< this version, which cannot be had here, is answered for by rule
+  Further further = Further::other_versions;
+  std::optional<SuggestOptions> suggest = {};  ///< how ways out are looked for; none: as few results need
+  bool cached = false;                         ///< answers that the session's cache has will do
+  bool keeps = true;                           ///< else each answer is told, with its ways out, and none given back
+};
+
+struct Answers {
+  std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
+  std::vector<Answer> results;  ///< questions in order, each on every target in order; what was stopped is left out
+};
+
+/// Called after each answer; what it throws ends ask(). `index`: its place in the results, counted through all groups,
+/// or among the cells if answers are not kept. Kept answers are told one at a time, before ways out and other cuDNNs
+/// are asked; the reference stays valid as long as they do. Other answers come from several threads at the same time.
+using OnAnswer = std::function<void(const Answer& answer, size_t index)>;
+
+/// Each config as a question.
+std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>& configs);
+
+}  // namespace attnprobe::asking

@@ -1,0 +1,36 @@
+// The process's resources for asking: workers, caches, names, the stop. The plan (ask.hpp) has the wishes.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <string>
+
+namespace attnprobe::worker {
+class Pool;
+}
+
+namespace attnprobe::asking {
+
+class LibraryWords;
+class WalkCache;
+
+/// Called for things that are skipped: a cuDNN that does not load, a damaged cache. May be empty.
+using OnProblem = std::function<void(const std::string& problem)>;
+
+/// Owns nothing; everything it names must outlive the questions.
+struct Session {
+  worker::Pool* pool = nullptr;             ///< where workers wait for the next questions; none: they end with these
+  LibraryWords* words = nullptr;            ///< names of libraries; none: looked up for these questions
+  WalkCache* cache = nullptr;               ///< of answers for simulated targets; none: cuDNN is always asked
+  WalkCache* finished = nullptr;            ///< whole findings, so that a run can be resumed
+  const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further answer is begun
+  std::string program = {};                 ///< path of attnprobe for worker processes; "": see worker/client.hpp
+  OnProblem on_problem = {};
+
+  bool is_stopped() const { return stop != nullptr && *stop; }
+  void tell(const std::string& problem) const {
+    if (on_problem) on_problem(problem);
+  }
+};
+
+}  // namespace attnprobe::asking

@@ -1,0 +1,54 @@
+// For a gate's rule about a number: the refused values that cuDNN supports, and a better number.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "answer/answer.hpp"
+#include "rules/framework_gates.hpp"
+
+namespace attnprobe::studies {
+
+using answer::Answer;
+using answer::Verdict;
+
+/// A proposed number for a rule's limit. Only values that were asked between the two are known to be supported.
+struct ProposedLimit {
+  std::vector<std::string> keys;  ///< of the problem: "head_dim_qk", "head_dim_v"
+  std::string direction;          ///< "forward", "backward"
+  bool upper = true;              ///< values above the limit are refused; else those below it
+  std::string now;                ///< the values that the rule refuses now: "above 128", "from 129 on"
+  double limit = 0;               ///< the last value that cuDNN supports
+  bool end_found = false;         ///< a value beyond it was asked, and cuDNN refused it
+  std::vector<std::string> targets;
+};
+Json to_json(const ProposedLimit& proposal);
+
+/// "head_dim_qk and head_dim_v above 256 instead of above 128, forward on rtx4090; cuDNN refuses what was asked beyond it"
+std::string text_of(const ProposedLimit& proposal);
+
+class RuleValues {
+ public:
+  /// A cell that only this rule refuses, and whether it would work without the rule. If it would not, it counts if
+  /// cuDNN's reason is a size (answer::Category of head dimensions, lengths, heads, shapes, shared memory), not a
+  /// feature.
+  void add(const rules::GateRule& rule, const answer::Answer& result, bool works);
+
+  /// "head_dim_qk 136 to 256 forward on rtx4090", for each key that the rule compares with a number.
+  std::vector<std::string> taken() const;
+
+  /// For each key for which the rule has limits of one kind. A GPU counts if cuDNN refuses nothing between the limit
+  /// and the last supported value. GPUs and keys with the same answer are merged.
+  std::vector<ProposedLimit> proposals(const rules::GateRule& rule) const;
+
+ private:
+  struct Seen {
+    std::optional<std::pair<double, double>> works, fails;  // smallest and largest
+  };
+  std::map<std::pair<std::string, std::string>, std::map<std::string, Seen>> seen_;  // by key and direction; target
+};
+
+}  // namespace attnprobe::studies

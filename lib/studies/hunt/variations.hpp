@@ -1,0 +1,32 @@
+// Makes configs near a given one, to see what a failure depends on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/json.hpp"
+#include "studies/hunt/condition_search.hpp"
+
+namespace attnprobe::hunt {
+
+/// Fields of a config (reduce::fields_of) with one change.
+struct Variation {
+  std::string what;  ///< "mask causal", "without bias", "seqlen_kv 129"
+  Json fields;
+  bool is_simpler = false;  ///< a reduction: one field less, or a smaller size
+};
+
+/// The config with one field off, one other value, or one more feature. Some contradict themselves.
+std::vector<Variation> variations_of(const Json& fields);
+
+/// The sizes of a config halfway to the nearest right value, to find where a failure begins and ends. `failing` and
+/// `right` are values of one size. Empty: they are neighbours.
+std::vector<Variation> halfway(const Json& fields, const std::string& size, int64_t failing, int64_t right);
+
+/// A random config moved into the condition: for a false literal, its fields come from `failing`.
+Json moved_inside(Json random, const Json& failing, const std::vector<Literal>& broken);
+/// Failing configs with the fields of one literal from `other`, or with the size just beyond its bound.
+std::vector<Json> moved_outside(const Json& failing, const Json& other, const Literal& literal);
+
+}  // namespace attnprobe::hunt

@@ -1,0 +1,16 @@
+// A bill as text and as JSON.
+#pragma once
+
+#include <string>
+
+#include "studies/plans/bill.hpp"
+
+namespace attnprobe::plans {
+
+/// For a screen of 80 columns: the bill, its kernels, and what rounding lengths up would save.
+std::string bill_text(const WorkloadBill& bill);
+
+/// Schema "attnprobe/plans/1".
+Json bill_json(const std::vector<WorkloadBill>& bills);
+
+}  // namespace attnprobe::plans
