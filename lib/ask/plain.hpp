@@ -22,6 +22,8 @@ std::vector<Answers> ask_plainly(const Plan& plan, const Session& session, const
 class WholeSession {
  public:
   WholeSession(const Plan& plan, const Session& given);
+  WholeSession(const WholeSession&) = delete;
+  WholeSession& operator=(const WholeSession&) = delete;
   ~WholeSession();
 
   const Session& operator*() const { return session_; }

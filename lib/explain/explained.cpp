@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <ranges>
 #include <utility>
 
 #include "answer/reasons.hpp"
@@ -102,12 +101,11 @@ std::string explain_id(const std::string& id) {
   if (const rules::KnownBugRule* rule = rules::find_known_bug(id))
     return paragraph(id, "a known bug of cuDNN. " + rule->entry.what, rule->entry.advice, rule->entry.source.text);
   // The newest release first: older checks are in the rules of their own releases.
-  for (const std::string& release : attention::frontend_releases | std::views::reverse) {
-    if (!id.starts_with("cudnn-frontend:")) break;
-    for (const rules::FrameworkRule& rule : rules::frontend_rules(release).refusals)
+  const auto& releases = attention::frontend_releases;
+  for (auto release = releases.rbegin(); id.starts_with("cudnn-frontend:") && release != releases.rend(); ++release)
+    for (const rules::FrameworkRule& rule : rules::frontend_rules(*release).refusals)
       if ("cudnn-frontend:" + rule.id == id)
         return paragraph(id, fmt::format("a check of cudnn-frontend: {}", rule.message), "", rule.source.text);
-  }
   for (const rules::FrameworkGate& gate : rules::framework_gates())
     for (const rules::GateRule& rule : gate.rules)
       if (gate.framework + ":" + rule.id == id)

@@ -289,12 +289,12 @@ std::string limits_text(const Question& question, const Limits& limits, const re
   Notes notes;
   for (const auto& line : limits.lines) {
     const Row& first = limits.rows[line.rows.front()];
-    std::vector<std::string> columns;
+    std::vector<std::string> texts;
     if (question.configs.size() > 1) {
       std::vector<std::string> names;
       names.reserve(line.configs.size());
       for (const size_t c : line.configs) names.push_back(question.configs[c].spec.name);
-      columns.push_back(comma_list(names));
+      texts.push_back(comma_list(names));
     }
     for (size_t v = 0; v < line.varied.size(); ++v) {
       std::vector<std::string> words;
@@ -302,16 +302,16 @@ std::string limits_text(const Question& question, const Limits& limits, const re
       for (const auto& value : line.varied[v]) words.push_back(text_of(value));
       const bool is_all = words.size() > most_named && words.size() == count_of(question.vary[v]);
       if (is_all) whole[question.vary[v].name] = comma_list(words);
-      columns.push_back(is_all ? fmt::format("all {}", words.size()) : comma_list(words));
+      texts.push_back(is_all ? fmt::format("all {}", words.size()) : comma_list(words));
     }
-    columns.push_back(comma_list(targets_of(question, line)));
-    if (question.cudnns.size() > 1) columns.push_back(comma_list(versions_of(question, line)));
+    texts.push_back(comma_list(targets_of(question, line)));
+    if (question.cudnns.size() > 1) texts.push_back(comma_list(versions_of(question, line)));
     const bool none = std::none_of(first.runs.begin(), first.runs.end(),
                                    [&](const auto& run) { return is_label_taken(limits, run); }) &&
                       std::none_of(first.points.begin(), first.points.end(), is_taken);
     for (size_t i = 0; i < taken.size(); ++i)
-      columns.push_back(none && i == 0 ? refusal_of(first, notes) : runs_text(question, limits, line, taken[i], notes));
-    rows.push_back(std::move(columns));
+      texts.push_back(none && i == 0 ? refusal_of(first, notes) : runs_text(question, limits, line, taken[i], notes));
+    rows.push_back(std::move(texts));
   }
   out += "\n" + report::aligned(rows, 2) + "\n";
   for (const auto& [name, values] : whole)
