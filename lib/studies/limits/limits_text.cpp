@@ -306,11 +306,12 @@ std::string limits_text(const Question& question, const Limits& limits, const re
     }
     texts.push_back(comma_list(targets_of(question, line)));
     if (question.cudnns.size() > 1) texts.push_back(comma_list(versions_of(question, line)));
-    const bool none = std::none_of(first.runs.begin(), first.runs.end(),
-                                   [&](const auto& run) { return is_label_taken(limits, run); }) &&
-                      std::none_of(first.points.begin(), first.points.end(), is_taken);
+    const bool nothing = std::none_of(first.runs.begin(), first.runs.end(),
+                                      [&](const auto& run) { return is_label_taken(limits, run); }) &&
+                         std::none_of(first.points.begin(), first.points.end(), is_taken);
     for (size_t i = 0; i < taken.size(); ++i)
-      texts.push_back(none && i == 0 ? refusal_of(first, notes) : runs_text(question, limits, line, taken[i], notes));
+      texts.push_back(nothing && i == 0 ? refusal_of(first, notes)
+                                        : runs_text(question, limits, line, taken[i], notes));
     rows.push_back(std::move(texts));
   }
   out += "\n" + report::aligned(rows, 2) + "\n";
