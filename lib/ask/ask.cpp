@@ -91,10 +91,11 @@ std::vector<Answers> ask(const Plan& given, const Session& session, const OnAnsw
   }
   name_libraries(plan);
   if (looks_further) compile_where_one_is_asked(plan.groups, options.walk);
-  PlanOptions alone = options;  // each answer's ways out are asked by one more worker
-  alone.jobs = 1;
+  PlanOptions with_one_worker = options;
+  with_one_worker.jobs = 1;
   std::function<void(Answer&)> add_ways_out;
-  if (!plan.keeps && plan.suggest) add_ways_out = [&](Answer& answer) { advise(answer, alone, *whole, *plan.suggest); };
+  if (!plan.keeps && plan.suggest)
+    add_ways_out = [&](Answer& answer) { advise(answer, with_one_worker, *whole, *plan.suggest); };
   const auto opened = looks_further && session.cache == nullptr ? usual_cache(session.on_problem) : nullptr;
   Session beside = *whole;
   beside.cache = opened ? opened.get() : session.cache;

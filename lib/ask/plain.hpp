@@ -1,4 +1,4 @@
-// Asking as it stands: no checks before, no ways out or other cuDNNs after. ask() does both, and asks them through this.
+// Asks a plan as it is: without checks before it, and without ways out and other cuDNNs after it. ask() adds these.
 #pragma once
 
 #include <functional>
@@ -9,16 +9,16 @@
 
 namespace attnprobe::asking {
 
-/// Answers of one group whose cuDNNs are given. Where the plan keeps none, each answer is told with its ways out, if `add_ways_out` is given.
-/// `before`: the answers of the groups before it.
+/// Answers one group, with its cuDNNs already chosen. If the plan does not keep answers, `add_ways_out` is called for
+/// each before it is told. `before`: the number of answers of earlier groups.
 Answers ask_group(const QuestionGroup& group, const Plan& plan, const Session& session, const OnAnswer& on_answer,
                   size_t before = 0, const std::function<void(Answer&)>& add_ways_out = {});
 
-/// The plan's groups one after the other; `further` and `suggest` mean nothing here. Throws Error(environment) where there is
-/// no such cuDNN.
+/// Answers the plan's groups in order; ignores `further` and `suggest`. Throws Error(environment) if there is no such
+/// cuDNN.
 std::vector<Answers> ask_plainly(const Plan& plan, const Session& session, const OnAnswer& on_answer = {});
 
-/// The session with what it lacks: workers that wait for the next questions, names of libraries, the plan's wish for a cache.
+/// A session with a pool and names of libraries if it has none, and with a cache only if the plan wants it.
 class WholeSession {
  public:
   WholeSession(const Plan& plan, const Session& given);
@@ -34,7 +34,7 @@ class WholeSession {
   Session session_;
 };
 
-/// Gives each group without a cuDNN that which the plan means.
+/// Gives the plan's cuDNN to each group that has none.
 void name_libraries(Plan& plan);
 
 }  // namespace attnprobe::asking

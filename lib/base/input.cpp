@@ -11,10 +11,8 @@
 #include <memory>
 
 #include "base/error.hpp"
-#include "base/json_reader.hpp"
 #include "base/limits.hpp"
 #include "base/notebook.hpp"
-#include "base/text.hpp"
 #include "base/utf16.hpp"
 
 namespace attnprobe {
@@ -195,38 +193,6 @@ void read_limited(const std::string& file, const Limit& limit, const Take& take,
 
 void read_input(const std::string& file, const Take& take, std::string* problem) {
   read_limited(file, limits::log_bytes, take, problem);
-}
-
-namespace {
-
-// A text of a notebook, which may be a list of lines.
-std::string text_in(const Json& cell, const char* key) {
-  const Json text = cell.is_object() ? cell.value(key, Json()) : Json();
-  std::string joined = text.is_string() ? text.get<std::string>() : "";
-  if (text.is_array())
-    for (const Json& part : text)
-      if (part.is_string()) {
-        joined += part.get<std::string>();
-        if (std::string_view(key) == "traceback") joined += '\n';
-      }
-  return joined.empty() || joined.ends_with('\n') ? joined : joined + '\n';
-}
-
-}  // namespace
-
-std::string text_of_notebook(std::string_view text) {
-  if (!trim(text.substr(0, 64)).starts_with('{') || text.find("\"nbformat\"") == std::string_view::npos) return "";
-  const Json notebook = parse_json_leniently(text);
-  if (!notebook.is_object() || !notebook.contains("cells")) return "";
-  std::string shown;
-  for (const Json& cell : notebook["cells"]) {
-    shown += text_in(cell, "source");
-    if (!cell.is_object() || !cell.contains("outputs")) continue;
-    for (const Json& output : cell["outputs"])
-      shown += text_in(output, "text") + text_in(output, "traceback") +
-               text_in(output.is_object() ? output.value("data", Json()) : Json(), "text/plain");
-  }
-  return shown;
 }
 
 std::string input_text(const std::string& file) {
