@@ -12,7 +12,7 @@ namespace attnprobe::answer {
 
 /// A known kind of cuDNN reason.
 struct KnownReason {
-  std::string id;                    ///< "shared-memory-of-the-kernel": its anchor in docs/reasons.md
+  std::string id;                    ///< "shared-memory-of-the-kernel": its anchor in the site's reasons.html
   std::string match;                 ///< a part of cuDNN's text that identifies it
   std::string begins;                ///< the start of the text, if a part would match others too
   std::string whole;                 ///< the whole text, if its start would match others too

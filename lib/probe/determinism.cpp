@@ -7,7 +7,7 @@ namespace {
 
 using attention::AttentionSpec;
 
-// Measured on an H100 and an H200 with cuDNN 9.19.0: docs/results/h100-cudnn-9.19.0.md, h200-cudnn-9.19.0.md.
+// Measured on an H100 and an H200 with cuDNN 9.19.0: docs/results/README.md.
 bool is_measured_to_vary(const AttentionSpec& spec, const build::BuildContext& context,
                          const EngineConfigFindings& config) {
   const auto kernel = config.knobs.find("KERNEL_CFG");

@@ -1,6 +1,6 @@
 // The gates of frameworks above cuDNN: when a release of PyTorch, JAX, Transformer Engine, … asks cuDNN, and what it
 // refuses first. The data has one file per framework, lib/rules/frameworks/<framework>.json; each rule names its
-// source. docs/frameworks.md is made from it. A new file is built in automatically.
+// source. The site's page reference/frameworks is made from it. A new file is built in automatically.
 #pragma once
 
 #include <optional>

@@ -16,7 +16,7 @@ from devtools import FAINT, Browser, Page, find_chromium
 DESKTOP, PHONE = (1440, 900), (390, 844)
 # Texts that users paste, and the page that has to be among the first five.
 SEARCHES = (
-    ("Embedding dim per head for q and k is not a multiple of 8", "reasons.html"),
+    ("Embedding dim per head for q and k is not a multiple of 8", "reference/reasons.html"),
     ("null driver", "how-it-works.html"),
     ("VLLM_ATTENTION_BACKEND is set to FLASHINFER, but flashinfer module was not found", "other-programs.html"),
     ("nvte_get_fused_attn_backend", "from-frameworks.html"),

@@ -217,8 +217,9 @@ class Page:
         self.call("Emulation.setEmulatedMedia", media=kind, features=[{"name": "prefers-color-scheme", "value": scheme}])
         self.frame()
 
-    def screenshot(self, path):
-        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", format="png")["data"]))
+    def screenshot(self, path, **more):
+        kind = {"format": "webp", "quality": 80} if path.suffix == ".webp" else {"format": "png"}
+        path.write_bytes(base64.b64decode(self.call("Page.captureScreenshot", **kind, **more)["data"]))
 
     def print(self, path):
         path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]))

@@ -1,4 +1,4 @@
-"""What every report in docs/results says of itself: of which commit, when, with which files of cuDNN, by which command."""
+"""What every report says of itself: of which commit, when, with which files of cuDNN, by which command."""
 import datetime
 import hashlib
 import os

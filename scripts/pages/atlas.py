@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Makes docs/atlas.md, which is committed, and docs/atlas.html, which is not: configs/matrix/atlas.json on the GPUs that it names, with the cuDNN versions at hand.
+"""Makes the atlas: configs/matrix/atlas.json on the GPUs that it names, with the cuDNN versions at hand.
+
+The page of the site is atlas.md; atlas.html is the page of the matrix.
 
   scripts/docs atlas                              every version of ~/.cache/attnprobe/cudnn (attnprobe cudnn fetch --one-of-each-minor)
   scripts/docs atlas --cudnn 9.14,9.19.0,9.28     only these
   scripts/docs atlas --out DIR                    keep the matrix's reports; started again, it goes on there
-  scripts/docs atlas --docs DIR                   elsewhere than docs/
+  scripts/docs atlas --docs DIR                   elsewhere than build/pages, where scripts/docs site reads it
 
 atlas.md is made of all versions. So is atlas.html as long as it stays below 8 MB (22 versions: 7.3 MB). Otherwise it
 holds ten (--page LIST: these): the oldest, the newest, the one compared with a real GPU, and those that changed most. Nothing is asked
@@ -24,7 +26,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIGS = "configs/matrix/atlas.json"
-# The table's version: what it says of the H200 was compared with a real one (docs/results).
+# The table's version: what it says of the H200 was compared with a real one.
 TESTED = "9.19"
 PAGE_BYTES, PAGE_VERSIONS = 8 * 10**6, 10
 # More is not served well by GitHub.
@@ -229,7 +231,8 @@ def stands_out(matrix, version):
                                 "a backward pass" if matrix.cell(c, living[0], version)["pass"] == "bprop" else "a forward pass in 16 bits"
                                 for c in refused)
     yield (f"With {version}, {count(len(refused), 'config')} of {len(matrix.configs)} are refused on some GPU"
-           f"{' other than ' + ', '.join(matrix.dead) if matrix.dead else ''}: " + ", ".join(f"{n} {k}" for k, n in kinds.most_common()) + ".")
+           f"{' other than ' + ', '.join(matrix.dead) if matrix.dead else ''}"
+           f"{': ' if kinds else ''}{', '.join(f'{n} {k}' for k, n in kinds.most_common())}.")
     by_frontend, by_bugs = ([c for c in matrix.configs if any((c, g, version) in notes for g in living)] for notes in (matrix.refusal, matrix.bugs))
     yield (f"cudnn-frontend refuses {count(len(by_frontend), 'config')} by rules of its own on GPUs where cuDNN {version} supports them (ᶠ), and known "
            f"bugs concern {len(by_bugs)} (⚠).")
@@ -334,15 +337,14 @@ def markdown(matrix, about):
     yield from [
         "# The atlas: the attention of today's models", "",
         f"Which fused-attention graphs of {count(len(matrix.configs), 'real problem')} does cuDNN support, on which of {count(len(matrix.gpus), 'GPU')}, since which "
-        f"version? Every config, with the source of its numbers, is in [{CONFIGS}](../{CONFIGS}). The same to look at, one file "
-        "to open with every cell's engines, reasons and the command that reproduces it, is an artifact of the docs job ([CI](matrix.md#in-ci)); "
-        "`scripts/docs atlas` makes it, `docs/atlas.html`, "
+        f"version? Every config, with the source of its numbers, is in [{about['configs']}](../{about['configs']}). "
+        "`scripts/docs atlas` also writes `atlas.html`, a page with every cell's engines, reasons and command, "
         + ("with every version." if about["page"] == matrix.versions else f"with cuDNN {', '.join(about['page'])}."), "",
         f"Made on {about['date']} by `scripts/docs atlas` with {about['tool']} and cuDNN {', '.join(matrix.versions)}:", "",
         "```", about["command"], "```", "",
-        "The GPUs are simulated, and cuDNN was asked for its support check: nothing was compiled or run. Where it was compared, on an H200 with "
-        "cuDNN 9.14 and 9.19, a simulated answer is the real GPU's ([docs/results](results)). *Yes*, *but* and *no* are the answers of "
-        "[the guide](guide.md#read-the-answer); *supported* is cuDNN's word, yes or but.", "",
+        "The GPUs are simulated, and cuDNN ran only its support check: nothing was compiled or run. On H100 and H200 simulated answers were those of the "
+        "real GPU ([results](../docs/results/README.md#real-and-simulated-gpus)). [The guide](../docs/guide.md#read-the-answer) explains *yes*, *but* and "
+        "*no*; *supported* means yes or but.", "",
         "## In short", "",
         f"{cells:,} cells: {said['yes']:,} yes, {said['but']:,} but, {said['no']:,} no"
         + (f", {open_cells:,} neither" if (open_cells := cells - said["yes"] - said["but"] - said["no"]) else "") + ".", ""]
@@ -360,29 +362,29 @@ def markdown(matrix, about):
         yield from ["Neither supported nor not:", ""]
         yield from table(["config", "GPUs", "cuDNN", "verdict", "what happened"], neither)
     yield from [f"## cuDNN {version}", "",
-                "A number is how many of the engine configs that the heuristics propose pass cuDNN's support check; –: none does (`attnprobe --config` "
-                f"asks all other engines too, and now and then finds one). ᶠ: {matrix.frontend} "
-                "refuses it by a rule of its own, ʳ: a rule of versions or GPUs says no, ⚠: a known bug concerns it, on these GPUs or some of them; all are listed below.", ""]
+                "A number counts the proposed engine configs that pass cuDNN's support check; –: none passes (`attnprobe --config` also asks all other "
+                f"engines, and sometimes finds one). ᶠ: {matrix.frontend} refuses it by a rule of its own. ʳ: a requirement on versions or GPUs is not met. "
+                "⚠: it meets a known bug, on at least one of these GPUs. All are listed below.", ""]
     yield from answers_tables(matrix, version)
     yield from [f"## Supported by cuDNN {version}, but", ""]
     yield from notes_tables(matrix, version)
     yield from [f"## Refused by cuDNN {version}, and why", "",
-                "The reason of the engine that came furthest." + (f" Without {', '.join(matrix.dead)}." if matrix.dead else "")
-                + " [reasons.md](reasons.md) has each one in plain words.", ""]
+                "The reason of the engine that got furthest in its support check." + (f" Without {', '.join(matrix.dead)}." if matrix.dead else "")
+                + " [Why cuDNN says no](reasons.md) explains each reason.", ""]
     yield from refusals_table(matrix, version)
     yield from ["## The first cuDNN that supports it", "",
                 f"Configs that {matrix.versions[0]}, the oldest here, does not support everywhere. Empty: since {matrix.versions[0]} or before; "
-                f"–: no version here; ᶠ: {matrix.frontend} refuses it even there.", ""]
+                f"–: no version here; ᶠ: {matrix.frontend} refuses it in that version too.", ""]
     yield from first_table(matrix)
     dropped = dropped_table(matrix)
     yield from ["## What newer versions dropped", ""]
     yield from (table(["config", "GPUs", "supported by", "not by", "again by", "category", "cuDNN's words"], dropped) if dropped else
-                ["Nothing: what a version supports, every later one here supports too.", ""])
+                ["Nothing: each version supports whatever an older one supports.", ""])
 
 
 def ask(options, versions, folder):
     """One matrix into a folder; returns the command as a reader would type it."""
-    command = ["matrix", CONFIGS, "--cudnn", versions]
+    command = ["matrix", options.configs, "--cudnn", versions]
     more = ["--title", "The atlas: the attention of today's models", "--out", str(folder)]
     if options.cache:
         more += ["--cache", options.cache]
@@ -398,10 +400,11 @@ def ask(options, versions, folder):
 def main():
     parser = argparse.ArgumentParser(prog="scripts/docs atlas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cudnn", default="all", help="versions, comma list; default: all that are here and simulate")
+    parser.add_argument("--configs", metavar="FILE", default=CONFIGS, help="default: %(default)s")
     parser.add_argument("--page", metavar="LIST", help="versions on the page, of those")
     parser.add_argument("--program", default=str(ROOT / "build" / "attnprobe"))
     parser.add_argument("--out", metavar="DIR", type=pathlib.Path, help="folder for the matrix's reports; default: a temporary one")
-    parser.add_argument("--docs", metavar="DIR", type=pathlib.Path, default=ROOT / "docs")
+    parser.add_argument("--docs", metavar="DIR", type=pathlib.Path, default=ROOT / "build/pages")
     parser.add_argument("--cache", metavar="FILE", help="attnprobe's file of answers; default: its own")
     options = parser.parse_args()
     options.program = shutil.which(options.program) or sys.exit(
@@ -417,8 +420,9 @@ def main():
             html, page = out / "page" / "index.html", Matrix(out / "page").versions
         if html.stat().st_size > MOST_PAGE_BYTES:
             sys.exit(f"scripts/docs atlas: {html} has {html.stat().st_size:,} bytes, more than {MOST_PAGE_BYTES:,}; --page takes fewer versions")
-        about = {"command": command, "page": page, "date": datetime.date.today().isoformat(),
+        about = {"command": command, "configs": options.configs, "page": page, "date": datetime.date.today().isoformat(),
                  "tool": subprocess.run([options.program, "--version"], capture_output=True, text=True, check=True).stdout.strip()}
+        options.docs.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(html, options.docs / "atlas.html")
         (options.docs / "atlas.md").write_text("\n".join(markdown(matrix, about)), encoding="utf-8")
     for name in ("atlas.md", "atlas.html"):

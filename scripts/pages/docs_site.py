@@ -3,7 +3,9 @@
 
   scripts/docs site -o site                                with build/attnprobe, whose options and report the reference lists
   scripts/docs site -o site --program /usr/bin/attnprobe
+  scripts/docs site -o site --pages DIR                    with atlas.md, audit.md and findings.md of DIR, which take cuDNN hours
 
+The pages below reference/ are made here and not committed.
 docs/navigation.json says which page stands where. A page of docs/ that it lacks, and a link to nothing,
 are errors: a line for each, and exit code 1. Exit code 77: no markdown-it-py here.
 """
@@ -22,6 +24,8 @@ import sys
 import docs_site_ids
 import docs_site_reference
 import docs_site_sentences
+import frameworks
+import reasons
 
 try:
     from markdown_it import MarkdownIt
@@ -36,11 +40,27 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEMPLATES = pathlib.Path(__file__).resolve().parent / "docs_site"
 NAVIGATION = ROOT / "docs/navigation.json"
 MARKDOWN = MarkdownIt("commonmark").enable("table")
+# Pages for which cuDNN was asked: the command that writes each into --pages.
+ASKED = {
+    "atlas": ("The atlas: the attention of today's models", "scripts/docs atlas"),
+    "audit": ("Frameworks' gates against cuDNN's answers", "attnprobe dev audit --framework all --target each-sm --format md -o build/pages/audit.md"),
+    "findings": ("Documentation against the library", "scripts/docs findings"),
+}
 
 
 def anchor_of(heading):
     """As GitHub makes it, so that a link works on both."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def generated_pages(folder):
+    """Path in the site -> how to make the Markdown of a page from data, or from the page in `folder`."""
+    made = {docs_site_ids.PAGE: lambda: docs_site_ids.pages()[docs_site_ids.PAGE], "reference/frameworks.md": frameworks.page, "reference/reasons.md": reasons.page}
+    for name, (title, command) in ASKED.items():
+        file = folder / f"{name}.md"
+        missing = f"# {title}\n\nThis site was built without this page. `{command}` writes it.\n"
+        made[f"reference/{name}.md"] = file.read_text if file.is_file() else lambda missing=missing: missing
+    return made
 
 
 def text_of(token):
@@ -88,12 +108,12 @@ class Page:
 
 
 class Site:
-    def __init__(self, program):
-        self.errors, self.files = [], set()
+    def __init__(self, program, folder):
+        self.errors, self.files, self.pictures = [], set(), set()
         self.parts = json.loads(NAVIGATION.read_text())["parts"]
         generated = {**docs_site_reference.pages(program), **docs_site_sentences.pages()}
-        if any(entry["page"] == docs_site_ids.PAGE for entry in self.entries()):
-            generated.update(docs_site_ids.pages())
+        made = generated_pages(folder)
+        generated.update({entry["page"]: made[entry["page"]]() for entry in self.entries() if entry["page"] in made})
         self.pages = {}
         for entry in self.entries():
             source = entry["page"]
@@ -145,6 +165,17 @@ class Site:
                     # "docs/config.md" is a page's name in the repository; here it has a label.
                     text = token.children[at + 1]
                     text.content = labels.get(text.content, text.content)
+                elif child.type == "image":
+                    child.attrSet("src", self.picture(page, child.attrGet("src")))
+
+    def picture(self, page, link):
+        """A picture of the repository, of which the site has a copy."""
+        source = posixpath.normpath(posixpath.join(posixpath.dirname(page.source), link))
+        if not (ROOT / source).is_file() or source.startswith(".."):
+            self.errors.append(f"{page.source}: there is no picture {link}")
+            return link
+        self.pictures.add(source)
+        return posixpath.relpath(f"files/{source}", posixpath.dirname(page.target) or ".")
 
     # ---- HTML -------------------------------------------------------------------------------------------------------
 
@@ -240,6 +271,9 @@ class Site:
         (folder / "search-index.js").write_text(f"window.searchIndex = {data};\n")
 
     def write_files(self, folder):
+        for source in self.pictures:
+            (folder / "files" / source).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / source, folder / "files" / source)
         for source in sorted(self.files):
             place = folder / copy_of(source)
             place.parent.mkdir(parents=True, exist_ok=True)
@@ -274,6 +308,8 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/docs site", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="DIR", help="new, empty, or a site that was built before")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/attnprobe")
+    parser.add_argument("--pages", type=pathlib.Path, default=ROOT / "build/pages", metavar="DIR",
+                        help="the pages that scripts/docs atlas, scripts/docs findings and attnprobe dev audit wrote (default: build/pages)")
     options = parser.parse_args()
     if not options.program.is_file():
         parser.error(f"--program: there is no {options.program}; scripts/quickstart builds build/attnprobe")
@@ -282,7 +318,7 @@ def main():
         parser.error(f"--output: {folder} holds something that is no site of this script")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    site = Site(str(options.program.resolve()))
+    site = Site(str(options.program.resolve()), options.pages)
     site.write(folder)
     for error in site.errors:
         print(f"scripts/docs site: {error}", file=sys.stderr)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The limits that documentation states (findings_claims.py), held against every cuDNN of this machine: writes docs/findings.md.
+"""The limits that documentation states (findings_claims.py), compared with every cuDNN of this machine: a page of the site.
 
-  scripts/docs findings --program build/attnprobe                          begun again: attnprobe's cache has what was asked
+  scripts/docs findings --program build/attnprobe                          writes build/pages/findings.md; attnprobe's cache has what was asked before
   scripts/docs findings --cudnn 9.19 --only Mha-fprop --out /tmp/f -o -     some statements, one version, to standard output
 
 All questions are one matrix per GPU, in --out. Each command in the page's three tables is run by itself, too, and must show what it says.
@@ -196,7 +196,7 @@ def check_shown(program, command, want_taken):
 
 
 class Page:
-    """docs/findings.md, put together from the answers."""
+    """The page, made from the answers."""
 
     def __init__(self, program, cudnn, answers):
         self.program, self.cudnn, self.answers = program, cudnn, answers
@@ -205,6 +205,7 @@ class Page:
         self.counts = dict.fromkeys([*JUDGEMENTS.values(), CRASHES], 0)
         self.statements = self.whole = self.kept = 0
         self.part = None
+        self.says = set()
 
     def groups(self, claim):
         """GPUs and versions of which the same holds."""
@@ -225,6 +226,7 @@ class Page:
 
     def add(self, claim):
         groups = list(self.groups(claim))
+        self.says.add(claim["says"])
         self.statements += 1
         self.whole += all(group["judgement"] == "as stated" for group in groups)
         self.kept += not any(group["missing"] or group["crashed"] for group in groups)
@@ -233,8 +235,8 @@ class Page:
             self.sections.append(f"## {self.part}\n")
         takes = "; ".join((f"from cuDNN {since}: " if since else "") + (re.sub(r"(?<=\d)-(?=\d)", "–", words) or "none") for since, words in claim["takes"])
         asked = claim["axis"].replace("=", ": ").replace(",", ", ")
-        self.sections.append(f"### {claim['says']}\n\n{claim['source']}. Taken by it: {cell(takes)}. Asked: {cell(asked)}.{claim['note']}\n\n"
-                             "| GPU | cuDNN | taken | |\n| --- | --- | --- | --- |\n" + "\n".join(self.line(claim, group) for group in groups) +
+        self.sections.append(f"### {claim['says']}\n\n{claim['source']}. It states: {cell(takes)}. Asked: {cell(asked)}.{claim['note']}\n\n"
+                             "| GPU | cuDNN | supported | |\n| --- | --- | --- | --- |\n" + "\n".join(self.line(claim, group) for group in groups) +
                              f"\n\n`{command_of(claim, claim['targets'], self.cudnn)}`\n")
 
     def obstacles(self, claim, group, values):
@@ -279,8 +281,10 @@ class Page:
                    f"{cell(reason)} | `{command}` |")
 
     def highlights(self):
-        """The sentences of findings_claims.py, each compared with a row of the findings."""
+        """The sentences of findings_claims.py about what was asked, each compared with a row of the findings."""
         for sentence, table, says, target, version in HIGHLIGHTS:
+            if says not in self.says or version not in self.answers.every:
+                continue
             rows = {"less": self.less, "more": self.more, "crashes": self.crashes}[table]
             if not any(row_says == says and target in targets and version in row["versions"] for (row_says, targets, *_), row in rows.items()):
                 sys.exit(f"HIGHLIGHTS: no longer so with {target} and cuDNN {version}: {sentence}")
@@ -290,33 +294,32 @@ class Page:
         counts, every = self.counts, self.answers.every
         less = table("statement | GPU | cuDNN | refused | cuDNN's reason, of the newest of these | shown by", self.rows(self.less, False))
         crashes = table("statement | GPU | cuDNN | crashes | what is known of it | shown by", self.rows(self.crashes, False))
-        more = table("statement | GPU | cuDNN | taken besides | what stands in the way | shown by", self.rows(self.more, True))
+        more = table("statement | GPU | cuDNN | also supported | obstacle | shown by", self.rows(self.more, True))
         return f"""# Documentation against the library
 
 **Of {self.statements} statements about limits, {self.whole} are what the library does with each of {len(every)} versions, {every[0]} to {every[-1]}, on
-each GPU asked, and {self.statements - self.kept} promise something that one of them refuses or crashes on. By statement, GPU and version: of
-{sum(counts.values()):,} answers {counts['as stated']:,} are as stated; in {counts['more']:,} cuDNN takes more, in {counts['**less**']:,} less, in {counts['**other**']:,} both; in {counts[CRASHES]:,} it crashes.**
+each GPU asked, and {self.statements - self.kept} promise something that a version refuses or crashes on. By statement, GPU and version, of
+{sum(counts.values()):,} answers {counts['as stated']:,} are as stated. In {counts['more']:,} cuDNN supports more, in {counts['**less**']:,} less, in {counts['**other**']:,} both; in {counts[CRASHES]:,} it crashes.**
 
 {chr(10).join(self.highlights())}
 
-A statement is asked on both sides of each of its ends, and between them. More than is stated is no fault of a page that says what is
-supported, but is lost to a program that keeps to it. Taken means that cuDNN's support check passed for a simulated GPU: nothing here was
-run. "but" is what cuDNN takes and something beside it refuses or spoils. A page that speaks of one version, or of none, is held against
-all of them; the column says which. Of Transformer Engine's table the clauses about head dimensions, fp8, THD, masks beside a bias or dropout, and
-determinism are here; [audit.md](audit.md) has whole gates.
+Each statement is asked on both sides of its limits, and between them. A program that follows a page misses whatever cuDNN supports beyond it.
+Supported means that cuDNN's support check passed for a simulated GPU: nothing was run. "but": cuDNN supports it, but a framework refuses it or a known
+bug spoils it. A page about one version, or about none, is compared with all of them; the column says which. Of Transformer Engine's table, the clauses
+about head dimensions, fp8, THD, masks together with a bias or dropout, and determinism are here. [The audit](audit.md) has whole gates.
 
-Written by `scripts/docs findings`: {self.answers.count:,} cells, asked on {self.answers.date} of cuDNN {', '.join(every)}. The commands of the three tables were run, each by itself, and showed it again;
-`--cudnn all` asks every cuDNN that the machine has (`attnprobe cudnn fetch 9.8` brings one).
+Written by `scripts/docs findings`: {self.answers.count:,} cells, asked on {self.answers.date} of cuDNN {', '.join(every)}. Each command of the three tables was run alone, with the same answer.
+`--cudnn all` asks every cuDNN that the machine has; `attnprobe cudnn fetch 9.8` downloads one.
 
-## Refused though stated
+## Refused, although stated
 
 {less}
 
-## Crashes though stated
+## Crashes, although stated
 
 {crashes}
 
-## Taken though not stated
+## Supported, although not stated
 
 {more}
 
@@ -335,7 +338,7 @@ def main():
     parser.add_argument("--only", default="", help="part of a statement's words")
     parser.add_argument("--out", default="build/findings", help="folder for the matrices")
     parser.add_argument("--asked", action="store_true", help="the matrices in --out are those of these statements: write the page alone")
-    parser.add_argument("-o", "--output", default="docs/findings.md", help="-: standard output")
+    parser.add_argument("-o", "--output", default="build/pages/findings.md", help="-: standard output")
     arguments = parser.parse_args()
     claims = [claim for claim in CLAIMS if arguments.only in claim["part"] + ": " + claim["says"]]
     if not claims:
@@ -346,7 +349,9 @@ def main():
     if arguments.output == "-":
         print(page.text())
     else:
-        pathlib.Path(arguments.output).write_text(page.text())
+        output = pathlib.Path(arguments.output)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        output.write_text(page.text())
 
 
 if __name__ == "__main__":

@@ -53,8 +53,8 @@ def backend():
                     "all but K,all but V,all but O", MHA + pass_ + " --seqlen 256" + D64, "a100,h100,b200", "all", STRIDED)
         yield claim(part, f"{name} fuses in the padding and the causal mask", source, "mask=none,causal,padding,padding_causal",
                     "--pattern mha --heads 4" + pass_ + " --seqlen 256" + D64, "a100,h100,b200", "none, causal, padding, padding_causal",
-                    note="The documentation shows the masks' operations in drawings; asked was the graph of [how attnprobe builds each graph](how-it-works.md#how-attnprobe-builds-each-graph), and another "
-                    "wiring may be taken.")
+                    note="The documentation shows the masks' operations in drawings. attnprobe asked [the graph that it builds](../docs/how-it-works.md#how-attnprobe-builds-each-graph); "
+                    "cuDNN may support another wiring.")
 
 
 def matrix():
@@ -142,18 +142,18 @@ CLAIMS = [*backend(), *matrix(), *release_notes(), *transformer_engine()]
 
 # The main findings: the sentence, and the table, statement, GPU and version in which it must be found (scripts/docs findings).
 HIGHLIGHTS = [
-    ("The fused attention for short sequences that the backend's documentation describes is gone from cuDNN 9.25.1 on: 9.24.1 takes it on A100, "
-     "H100 and B200, 9.25.1 on no GPU asked. An L40S, whose shared memory is too small for it, never had it.", "less", "Mha-fprop: the head dimension is 64", "a100", "9.25.1"),
-    ("Up to 9.24.1 Mha-bprop checks neither the head dimension nor a length above 512 nor strides: what the documentation forbids is taken, and the "
-     "limits are the program's to keep.", "more", "Mha-bprop: the head dimension is 64", "h100", "9.24.1"),
+    ("The fused attention for short sequences that the backend's documentation describes is gone from cuDNN 9.25.1 on: 9.24.1 supports it on A100, "
+     "H100 and B200, 9.25.1 on no GPU asked. An L40S never had it: its shared memory is too small.", "less", "Mha-fprop: the head dimension is 64", "a100", "9.25.1"),
+    ("Up to 9.24.1 Mha-bprop checks neither the head dimension nor a length above 512 nor strides: it accepts what the documentation "
+     "forbids, so the program has to keep the limits.", "more", "Mha-bprop: the head dimension is 64", "h100", "9.24.1"),
     ("Softcap in the backward pass is refused on Ampere and consumer Blackwell by every version, though the support matrix lists it for every GPU.",
      "less", "bprop: softcap, on every GPU", "a100", "9.28.1"),
-    ("fp8 on Hopper: the backward pass takes head dimension 128 alone with every version, and decode is refused from 9.10.2 on; the support matrix "
+    ("fp8 on Hopper: the backward pass supports only head dimension 128 with every version, and decode is refused from 9.10.2 on; the support matrix "
      "says up to 256 for both.", "less", "Hopper, bprop, fp8: head dimensions are multiples of 16 up to 256", "h100", "9.28.1"),
-    ("Head dimensions of f16 inference have no end at 128 or 256 any more: from 9.10.2 on every multiple of 8 that was asked, up to 1024, is "
-     "taken on A100, L40S, H100, B200 and RTX 5090.", "more", "Ampere and Ada, prefill, f16: head dimensions are multiples of 8 up to 256", "a100", "9.10.2"),
-    ("Transformer Engine's table to 2.18 keeps inference in THD on Ampere, padding masks beside a bias or dropout, and deterministic training on sm_120 from "
-     "cuDNN, which takes them.", "more", "training, sm_120: from cuDNN 9.18.1, and never deterministic", "rtx5090", "9.28.1"),
-    ("Lengths that vary, in the backward pass as cudnn-frontend 1.26 and newer build it, crash cuDNN 9.8 and 9.9.", "crashes",
+    ("Head dimensions of f16 inference no longer end at 128 or 256: from 9.10.2 on every multiple of 8 that was asked, up to 1024, is "
+     "supported on A100, L40S, H100, B200 and RTX 5090.", "more", "Ampere and Ada, prefill, f16: head dimensions are multiples of 8 up to 256", "a100", "9.10.2"),
+    ("Transformer Engine's table to 2.18 keeps inference in THD on Ampere, padding masks together with a bias or dropout, and deterministic training on sm_120 "
+     "from cuDNN, which supports them.", "more", "training, sm_120: from cuDNN 9.18.1, and never deterministic", "rtx5090", "9.28.1"),
+    ("Varying lengths in the backward pass, as cudnn-frontend 1.26 and newer build it, crash cuDNN 9.8 and 9.9.", "crashes",
      "bprop: padded and ragged sequences, on every GPU", "h100", "9.9.0"),
 ]

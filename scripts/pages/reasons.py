@@ -3,8 +3,6 @@
 
   scripts/docs reasons sweep --cudnn /usr/lib/x86_64-linux-gnu/libcudnn.so.9   asks this cuDNN (several: --cudnn A --cudnn B)
   scripts/docs reasons label                                                   tells each collected reason's entry again
-  scripts/docs reasons write                                                   writes docs/reasons.md
-  scripts/docs reasons write --check                                           fails if it is not what would be written
 
 The sweep asks each cuDNN about the shipped configs on a GPU of each chip, with every engine. It asks about the
 configs of tests/fixtures/provoking-configs.json, and random ones, on GPUs of each kind of engine. A few are asked
@@ -25,7 +23,6 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "lib/answer/reasons.json"
 FIXTURE = ROOT / "tests/fixtures/reasons-cudnn.json"
 PROVOKING = ROOT / "tests/fixtures/provoking-configs.json"
-DOCS = ROOT / "docs/reasons.md"
 REFERENCE = "9.19.0"  # whose examples are preferred: the version that the catalogue was written with
 
 # One GPU for each set of engines; GPUs of one set differ in shared memory, which the shipped configs show.
@@ -278,11 +275,10 @@ def page():
     all_versions = list(fixture["cells"])
     lines = [
         "# Why cuDNN says no", "",
-        "<!-- Written by scripts/docs reasons write from lib/answer/reasons.json and tests/fixtures/reasons-cudnn.json. -->", "",
-        f"What cuDNN's reasons mean: {len(decisive)} entries in {len(categories)} categories, and {len(catalogue) - len(decisive)} lines that only hand on an inner one.",
-        f"{sum(fixture['cells'].values())} cells (a config on a GPU) of {len(all_versions)} versions of cuDNN, {all_versions[0]} to {all_versions[-1]}, said "
-        f"{len(fixture['reasons'])} distinct lines. Each is below under the entry that explains it, verbatim but for addresses, paths and engine numbers (`N`).",
-        "attnprobe shows a text that is in no entry as it is, labelled `unknown`.", "",
+        f"{len(decisive)} reasons in {len(categories)} categories, and {len(catalogue) - len(decisive)} lines that only repeat an inner one.",
+        f"{sum(fixture['cells'].values())} cells (a config on a GPU) of {len(all_versions)} cuDNN versions, {all_versions[0]} to {all_versions[-1]}, gave "
+        f"{len(fixture['reasons'])} distinct lines. Each is below, verbatim except for addresses, paths and engine numbers (`N`), with what it means.",
+        "attnprobe prints any other line as it is, labelled `unknown`.", "",
         "| category | entries |", "| --- | --- |"]
     for category in categories:
         ids = [entry["id"] for entry in decisive if entry["category"] == category]
@@ -294,19 +290,11 @@ def page():
                 lines += entry_text(entry, of_entry[entry["id"]], all_versions)
         lines.pop()
     wrappers = [entry for entry in catalogue if entry.get("wrapper")]
-    lines += ["", "## Lines that hand on another", "",
-              "cuDNN logs a traceback, innermost line first. These lines name the call or the condition that failed and not why; one of them is "
-              "the cause only where no other line says more.", ""]
+    lines += ["", "## Lines that repeat an inner one", "",
+              "cuDNN logs a traceback, innermost line first. These lines name the call or the condition that failed, but not why. attnprobe "
+              "names one of them as the cause only if no other line says more.", ""]
     lines += [f"- `{entry.get('whole') or entry['begins']}`: {entry['meaning']}" for entry in wrappers]
     return "\n".join(lines) + "\n"
-
-
-def docs(options):
-    text = page()
-    if not options.check:
-        DOCS.write_text(text)
-    elif not DOCS.exists() or DOCS.read_text() != text:
-        sys.exit("docs/reasons.md is not what `scripts/docs reasons write` writes: run it and commit the page")
 
 
 def main():
@@ -325,15 +313,11 @@ def main():
     sweeping.add_argument("--plans", action="store_true", help="compile the plans of a few configs too")
     sweeping.add_argument("--jobs", type=int, default=2)
     commands.add_parser("label", help="match the collected reasons with the catalogue again")
-    writing = commands.add_parser("write", help="write docs/reasons.md")
-    writing.add_argument("--check", action="store_true", help="only tell whether it is up to date")
     options = parser.parse_args()
     if options.command == "sweep":
         sweep(options)
-    elif options.command == "label":
-        write_fixture(json.loads(FIXTURE.read_text()))
     else:
-        docs(options)
+        write_fixture(json.loads(FIXTURE.read_text()))
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ TEST_CASE("Every known reason has an id, a category, a meaning, and something to
     CHECK(ids.insert(known.id).second);
     CHECK_FALSE(known.id.empty());
     CHECK(known.id.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos);
-    std::string as_category = known.id;  // both become headings of docs/reasons.md
+    std::string as_category = known.id;  // both become headings of the site's reasons page
     std::replace(as_category.begin(), as_category.end(), '-', '_');
     CHECK_FALSE(parse_enum<Category>(as_category));
     CHECK(known.category != Category::unknown);

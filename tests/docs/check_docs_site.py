@@ -23,7 +23,7 @@ A = """# A page
 
 ## One & two
 
-[itself](#one--two) [no heading](#three) [another's](../README.md#nothing) [no page](b.md) [a file](../CMakeLists.txt) [outside](../../x)
+[itself](#one--two) [no heading](#three) [another's](../README.md#nothing) [no page](b.md) [a file](../CMakeLists.txt) [outside](../../x) ![no picture](c.png)
 """
 WANTED = {
     "docs/navigation.json: docs/a.md stands there twice",
@@ -33,18 +33,21 @@ WANTED = {
     "docs/a.md: ../README.md#nothing: README.md has no heading #nothing",
     "docs/a.md: b.md leads nowhere",
     "docs/a.md: ../../x leads nowhere",
+    "docs/a.md: there is no picture c.png",
 }
 
 
-def build(scripts, program, folder):
-    return subprocess.run([scripts / "docs", "site", "-o", folder, "--program", program], capture_output=True, text=True)
+def build(scripts, program, folder, *words):
+    return subprocess.run([scripts / "docs", "site", "-o", folder, "--program", program, *words], capture_output=True, text=True)
 
 
 def main():
     program = sys.argv[1]
     with tempfile.TemporaryDirectory() as place:
         place = pathlib.Path(place)
-        whole = build(SCRIPTS, program, place / "site")
+        (place / "pages").mkdir()
+        (place / "pages/atlas.md").write_text("# Atlas of this test\n\n[the rules of JAX](frameworks.md#jax)\n")
+        whole = build(SCRIPTS, program, place / "site", "--pages", place / "pages")
         print(whole.stdout, end="")
         if whole.returncode == 77:
             return 0
@@ -57,6 +60,14 @@ def main():
         lacks += [line for line in (ROOT / "AGENTS.md").read_text().partition("## Changing")[0].splitlines()[4:] if line not in llms]
         if lacks:
             print(f"FAILED: llms.txt lacks {lacks}")
+            return 1
+        for page, wanted in (("atlas", "Atlas of this test"), ("audit", "attnprobe dev audit --framework all"), ("findings", "scripts/docs findings"),
+                             ("frameworks", "can_use_cudnn_attention"), ("reasons", 'id="head-dim-multiple-of-8"')):
+            if wanted not in (place / f"site/reference/{page}.html").read_text():
+                print(f"FAILED: reference/{page}.html lacks {wanted}")
+                return 1
+        if 'src="files/docs/pictures/terminal.svg"' not in (place / "site/index.html").read_text() or not (place / "site/files/docs/pictures/terminal.svg").is_file():
+            print("FAILED: the site lacks a picture of README.md")
             return 1
         ids = (place / "site/reference/ids.html").read_text()
         for _, entries in docs_site_ids.groups():

@@ -66,7 +66,7 @@ TEST_CASE("deterministic is what the graph asks for or a run has shown, not the 
   CHECK_THAT(why(R"("pass": "bprop", "deterministic": true, "sink": true)"), ContainsSubstring("gradient of the sink"));
   CHECK_THAT(why(R"("pass": "bprop", "pattern": "mha")"), ContainsSubstring("no form of this graph"));
   CHECK(why(R"("pass": "fprop_train")").empty());
-  // A kernel that was measured: docs/results/h100-cudnn-9.19.0.md.
+  // A kernel that was measured: docs/results/README.md.
   probe::EngineConfigFindings split;
   split.engine = 8;
   split.knobs = {{"KERNEL_CFG", 35}};

@@ -4,7 +4,7 @@
 Usage: compare_torch_gates.py [--calls N] [--ask FILE]          on a machine with a GPU and PyTorch; FILE keeps its answers
        compare_torch_gates.py --answers FILE TORCH CUDNN SM     anywhere: 2.11.0 91900 90
 
-Exits with 1 if there is a difference. Measured: docs/frameworks.md.
+Exits with 1 if there is a difference. Measured: docs/results/README.md.
 """
 
 import pathlib

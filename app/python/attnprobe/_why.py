@@ -22,7 +22,7 @@ class Why:
     #: "cudnn"; another backend by its name where it is known ("flash", "efficient", "math", "xla"); "other" where it is
     #: known only that it is not cuDNN; "none" where the call raises
     backend: str
-    #: who says so: "torch" (it was asked: the tensors are on its GPU) or "rule" (docs/frameworks.md)
+    #: who says so: "torch" (it was asked: the tensors are on its GPU) or "rule" (the rules of its gate)
     backend_by: str
     #: the framework's gate
     gate: Framework

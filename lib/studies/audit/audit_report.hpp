@@ -13,7 +13,7 @@ std::string audit_summary(const Audit& audit);
 
 std::string audit_text(const Audit& audit, const report::TextStyle& style);
 
-/// The form of docs/audit.md; `command`: the command that was run.
+/// The form of the site's audit page; `command`: the command that was run.
 std::string audit_markdown(const Audit& audit, const std::string& command);
 
 }  // namespace attnprobe::studies

@@ -49,9 +49,7 @@ PinnedWords pinned_words(const std::string& path) {
   std::sort(words.frameworks.begin(), words.frameworks.end());
   words.frameworks.erase(std::unique(words.frameworks.begin(), words.frameworks.end()), words.frameworks.end());
   if (words.frameworks.empty() && words.cudnn.empty())
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("{}: it pins neither cuDNN nor a framework whose rules are known (docs/frameworks.md)", path));
+    throw Error(ErrorKind::usage, fmt::format("{}: it pins neither cuDNN nor a framework that attnprobe knows", path));
   return words;
 }
 
