@@ -28,7 +28,7 @@ TEST_CASE("explain takes an argument, several words, a file or standard input", 
   CHECK_THAT(run_attnprobe("explain 'No valid engine configs for Matmul_'").out,
              StartsWith("cuDNN's heuristics gave no engine config"));
   CHECK_THAT(run_attnprobe("explain CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH").out,
-             StartsWith("Parts of two versions of cuDNN are in one process"));
+             StartsWith("Parts of two cuDNN versions are in one process"));
 }
 
 TEST_CASE("explain says what it did not find", "[explain]") {
@@ -81,7 +81,7 @@ TEST_CASE("explain: of several problems the innermost comes first", "[explain]")
       "Traceback (most recent call last):\n"
       "  File \"/home/me/sdpa.py\", line 22, in <module>\n"
       "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.\n");
-  CHECK_THAT(run.out, StartsWith("NVRTC, with which cuDNN compiles its kernels, cannot be found"));
+  CHECK_THAT(run.out, StartsWith("NVRTC, which compiles cuDNN's kernels, cannot be found"));
   CHECK_THAT(run.out, ContainsSubstring("pip install nvidia-cuda-nvrtc"));
   CHECK_THAT(run.out, ContainsSubstring("next: attnprobe doctor"));
   CHECK(run.out.find("next: ") == run.out.rfind("next: "));

@@ -93,7 +93,7 @@ TEST_CASE("a boolean mask becomes a bias of Q's type, and the answer says so", "
   CHECK(answer.takes == Takes::yes);
   REQUIRE(!answer.notes.empty());
   CHECK_THAT(fmt::format("{}", fmt::join(answer.notes, "\n")),
-             ContainsSubstring("the boolean mask becomes an additive one of Q's type before cuDNN sees it"));
+             ContainsSubstring("PyTorch turns the boolean mask into an additive one of Q's type for cuDNN"));
 }
 
 TEST_CASE("the strides of a mask are those that cuDNN gets, a boolean one's dense in its order", "[frameworks]") {

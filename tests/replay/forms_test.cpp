@@ -168,7 +168,7 @@ TEST_CASE("The attention API from before graphs is named, and why it refuses", "
   CHECK_THAT(replayed.err, ContainsSubstring("Make qProjSize equal to kProjSize"));
   const Run explained = run_attnprobe("explain " + file);
   CHECK(explained.exit_code == 0);
-  CHECK_THAT(explained.out, ContainsSubstring("the multi-head attention from before operation graphs"));
+  CHECK_THAT(explained.out, ContainsSubstring("the multi-head attention API that preceded operation graphs"));
   CHECK_THAT(explained.out, !ContainsSubstring("an operation graph whose dimensions do not fit"));
 }
 

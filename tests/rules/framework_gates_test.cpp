@@ -362,7 +362,7 @@ TEST_CASE("Transformer Engine's table before 2.20 refuses offsets beyond 31 bits
 TEST_CASE("JAX and the internal function beneath it are named apart", "[rules]") {
   CHECK(answer("jax", plain, 90).text == "JAX 0.12.0.1 uses cuDNN only if you select it: implementation='cudnn'");
   CHECK_THAT(answer("jax", with_dropout("0.1"), 90).by_name,
-             ContainsSubstring("jax.nn.dot_product_attention does not take such a call"));
+             ContainsSubstring("jax.nn.dot_product_attention has no such call"));
   const GateAnswer wide = answer("jax", R"({"heads": 8, "seqlen": 1024, "head_dim": 256, "dtype": "bf16"})", 89);
   CHECK(wide.text == "JAX 0.12.0.1 refuses head dimension 256 on sm_89");
   CHECK(wide.instead.empty());  // an exception
