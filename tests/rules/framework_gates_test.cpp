@@ -163,7 +163,7 @@ TEST_CASE("a release older than all that were read, and a framework without rule
 
 TEST_CASE("PyTorch before 2.5 has no cuDNN attention, or one that is switched on by the environment", "[rules]") {
   CHECK(answer("torch==2.1", plain, 90).text ==
-        "PyTorch 2.1 (rules of 2.0.0) does not ask cuDNN for any call, having no cuDNN attention");
+        "PyTorch 2.1 (rules of 2.0.0) does not ask cuDNN for any call: this PyTorch has no cuDNN attention");
   const GateAnswer experiment = answer("torch==2.4", plain, 90);
   CHECK(experiment.text == "PyTorch 2.4.1 refuses any call, unless TORCH_CUDNN_SDPA_ENABLED=1 is in the environment");
   CHECK(experiment.taken_from == "2.5.0");
