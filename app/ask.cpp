@@ -97,12 +97,7 @@ void check_outputs(const AskOptions& options) {
 }
 
 void read_modes(const std::string& list, probe::WalkOptions& walk) {
-  const auto modes = split(list, ',');
-  for (const auto& mode : modes)
-    if (mode != "A" && mode != "B" && mode != "FALLBACK")
-      throw Error(ErrorKind::usage,
-                  fmt::format("--mode: \"{}\" is not a heuristic mode; allowed: A, B, FALLBACK", mode));
-  walk.modes = modes;
+  walk.modes = asking::checked_modes(split(list, ','), "--mode");
 }
 
 std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::string& otherwise) {

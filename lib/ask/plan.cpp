@@ -1,8 +1,11 @@
 #include "ask/plan.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <thread>
 
+#include "base/error.hpp"
 #include "base/limits.hpp"
 
 namespace attnprobe::asking {
@@ -10,6 +13,15 @@ namespace attnprobe::asking {
 size_t jobs_of(const PlanOptions& options) {
   if (options.jobs > 0) return std::min<size_t>(static_cast<size_t>(options.jobs), most_jobs());
   return std::max(1U, std::thread::hardware_concurrency());
+}
+
+std::vector<std::string> checked_modes(std::vector<std::string> words, const std::string& place) {
+  const std::vector<std::string> known = probe::WalkOptions().modes;
+  for (const auto& word : words)
+    if (std::ranges::find(known, word) == known.end())
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: \"{}\" is not a heuristic mode; allowed: {}", place, word, fmt::join(known, ", ")));
+  return words;
 }
 
 std::vector<Question> questions_of(const std::vector<attention::AttentionConfig>& configs) {

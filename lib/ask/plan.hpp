@@ -40,6 +40,9 @@ struct PlanOptions {
 /// The worker processes at a time, most_jobs() (base/limits.hpp) at the most.
 size_t jobs_of(const PlanOptions& options);
 
+/// The words, each checked. Throws Error(usage), which begins with `place`, for an unknown mode.
+std::vector<std::string> checked_modes(std::vector<std::string> words, const std::string& place);
+
 /// How ways out are looked for.
 struct SuggestOptions {
   std::set<std::string> keep = {};  ///< kinds of changes that are not made

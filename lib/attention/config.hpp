@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "../base/json.hpp"
-#include "spec.hpp"
+#include "base/json.hpp"
+#include "attention/spec.hpp"
 
 namespace attnprobe::attention {
 

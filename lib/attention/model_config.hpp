@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../base/json.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::attention {
 

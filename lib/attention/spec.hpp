@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "../base/data_type.hpp"
-#include "layout.hpp"
-#include "mask.hpp"
+#include "base/data_type.hpp"
+#include "attention/layout.hpp"
+#include "attention/mask.hpp"
 
 namespace attnprobe::attention {
 

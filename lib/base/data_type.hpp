@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "enum_names.hpp"
+#include "base/enum_names.hpp"
 
 namespace attnprobe {
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "error.hpp"
-#include "json.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe {
 

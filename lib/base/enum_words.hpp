@@ -1,8 +1,8 @@
 // Other accepted spellings of an enumerator: "bfloat16" for bf16.
 #pragma once
 
-#include "data_type.hpp"
-#include "plain_word.hpp"
+#include "base/data_type.hpp"
+#include "base/plain_word.hpp"
 
 namespace attnprobe {
 

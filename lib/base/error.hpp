@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "json.hpp"
-
 namespace attnprobe {
 
 /// Who must act. Each kind has its own exit code (exit_code in app/exit_code.hpp).
@@ -28,7 +26,6 @@ struct CudnnFailure {
   std::string last_error;  ///< cudnnGetLastErrorString, read right after the failure
   std::string log;         ///< what the log callback received during the call, verbatim
 };
-ATTNPROBE_JSON(CudnnFailure, call, descriptor, attribute, status_code, status, last_error, log)
 
 class Error : public std::runtime_error {
  public:

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
-#include "enum_names.hpp"
-#include "enum_words.hpp"
-#include "error.hpp"
-#include "json.hpp"
+#include "base/enum_names.hpp"
+#include "base/enum_words.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "../base/json.hpp"
-#include "../base/version.hpp"
+#include "base/json.hpp"
+#include "base/version.hpp"
 
 namespace attnprobe::cudnn {
 

@@ -1,7 +1,7 @@
 // The GPUs that attnprobe can simulate: the files of configs/targets, built into the library.
 #pragma once
 
-#include "target.hpp"
+#include "gpu/target.hpp"
 
 namespace attnprobe::gpu {
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "../base/enum_names.hpp"
-#include "../base/json.hpp"
+#include "base/enum_names.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::gpu {
 

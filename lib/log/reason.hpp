@@ -5,7 +5,7 @@
 #include <map>
 #include <string>
 
-#include "../base/json.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::log {
 

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "findings.hpp"
+#include "probe/findings.hpp"
 
 namespace attnprobe::probe {
 

@@ -6,11 +6,15 @@
 #include <string>
 #include <vector>
 
-#include "../base/error.hpp"
-#include "../base/json.hpp"
-#include "../log/reason.hpp"
-#include "run_findings.hpp"
-#include "walk_options.hpp"
+#include "base/error.hpp"
+#include "base/json.hpp"
+#include "log/reason.hpp"
+#include "probe/run_findings.hpp"
+#include "probe/walk_options.hpp"
+
+namespace attnprobe {
+ATTNPROBE_JSON(CudnnFailure, call, descriptor, attribute, status_code, status, last_error, log)
+}
 
 namespace attnprobe::probe {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "../base/enum_names.hpp"
+#include "base/enum_names.hpp"
 
 namespace attnprobe::probe {
 

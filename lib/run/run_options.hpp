@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "../base/enum_names.hpp"
+#include "base/enum_names.hpp"
 
 namespace attnprobe::run {
 

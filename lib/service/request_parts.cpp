@@ -9,16 +9,6 @@
 #include "machine/preflight.hpp"
 
 namespace attnprobe::service {
-namespace {
-
-void read_modes(const JsonView& value, probe::WalkOptions& walk) {
-  walk.modes = words_of(value);
-  const std::vector<std::string> known{"A", "B", "FALLBACK"};
-  for (const auto& mode : walk.modes)
-    if (std::find(known.begin(), known.end(), mode) == known.end()) value.with(Json(mode)).fail_unless_one_of(known);
-}
-
-}  // namespace
 
 WorkerSlots::Held take_slots(asking::PlanOptions& options, const Means& means, size_t useful) {
   const size_t wanted = std::clamp<size_t>(useful, 1, asking::jobs_of(options));
@@ -65,7 +55,7 @@ void read_how(JsonObject& object, asking::PlanOptions& options) {
       value->fail_out_of_range("more than 0, at most 1000000 seconds");
   }
   if (const auto value = object.find_set("jobs")) options.jobs = static_cast<int>(value->integer(1, 4096));
-  if (const auto value = object.find_set("mode")) read_modes(*value, options.walk);
+  if (const auto value = object.find_set("mode")) options.walk.modes = asking::checked_modes(words_of(*value), value->where());
 }
 
 std::vector<rules::ChosenGate> gates_of(JsonObject& object, const std::string& otherwise) {

@@ -1,11 +1,15 @@
-// The same question gives the same record in every way: command line, matrix, library, request.
+// The same question gives the same record in every way: command line, matrix, C++ and C library.
 #include <fmt/format.h>
 
+#include <cstdlib>
 #include <fstream>
+#include <memory>
 
+#include "attention/random_config.hpp"
 #include "attnprobe.hpp"
 #include "catch.hpp"
-#include "service/rpc.hpp"
+#include "libraries.hpp"
+#include "service/c_api.h"
 #include "support.hpp"
 
 namespace attnprobe::test::doors_test {
@@ -44,46 +48,142 @@ Json of_command_line(const Asked& one, const std::string& more) {
   return record(run.json().at("results").at(0));
 }
 
-Json of_request(service::Rpc& rpc, const Asked& one) {
+using Session = std::unique_ptr<attnprobe_session, decltype(&attnprobe_close)>;
+
+Json request_of(const Json& params) {
+  return {{"jsonrpc", "2.0"}, {"id", 1}, {"method", "probe"}, {"params", params}};
+}
+
+// As a C program asks.
+Json of_request(const Session& session, const Json& params) {
+  const std::unique_ptr<char, decltype(&attnprobe_free)> answer(
+      attnprobe_call(session.get(), request_of(params).dump().c_str()), attnprobe_free);
+  REQUIRE(answer != nullptr);
+  return Json::parse(answer.get()).at("result").at("results");
+}
+
+Json of_request(const Session& session, const Asked& one) {
   Json params{{"config", Json::parse(one.config)}, {"target", one.target}};
   if (*one.cudnn != 0) params["cudnn"] = one.cudnn;
   if (*one.framework != 0) params["framework"] = one.framework;
-  const Json request{{"jsonrpc", "2.0"}, {"id", 1}, {"method", "probe"}, {"params", params}};
-  return record(Json::parse(rpc.answer(request.dump())).at("result").at("results").at(0));
+  return record(of_request(session, params).at(0));
 }
 
 attnprobe::Answer of_library(const Asked& one) {
   Options options;
   options.cudnn = one.cudnn;
-  options.frameworks = one.framework;
-  return ask(attention::parse_configs(one.config, "test"), find_targets(one.target), options).at(0);
+  if (*one.framework != 0) options.frameworks = {one.framework};
+  return ask(one.config, {one.target}, options).at(0);
 }
 
 // Compares the library's answer with a record.
-void check_same(const attnprobe::Answer& answer, const Json& record) {
-  CHECK(Json(answer.usable ? Json(name_of(*answer.usable)) : Json()) == record.at("usable"));
-  CHECK(name_of(answer.verdict) == record.at("verdict").get<std::string>());
-  CHECK(Json(answer.but) == record.at("but"));
-  CHECK((answer.root_cause ? Json(*answer.root_cause) : Json()) == record.at("root_cause"));
-  CHECK(answer.by_rule == record.value("by_rule", false));
-  CHECK(answer.from == (record.contains("from") ? record["from"].at("text").get<std::string>() : ""));
-  CHECK(answer.met == record.at("met").get<bool>());
-  CHECK(answer.modes.size() == record.at("modes").size());
-  CHECK(answer.engine_configs.size() == record.at("engine_configs").size());
-  std::vector<std::string> ways;
-  for (const Json& way : record.value("ways_out", Json::array())) ways.push_back(way.at("text"));
-  CHECK(answer.ways_out == ways);
-  CHECK(answer.reproduce == record.at("reproduce").get<std::string>());
+void check_same(const attnprobe::Answer& answer, const Json& wanted) {
+  CHECK(record(Json::parse(answer.record)) == wanted);
+  CHECK(Json(answer.usable ? Json(name_of(*answer.usable)) : Json()) == wanted.at("usable"));
+  CHECK(answer.account == wanted.at("account").get<std::string>());
+  CHECK((answer.root_cause ? Json(answer.root_cause->explanation) : Json()) ==
+        (wanted.at("root_cause").is_null() ? Json() : wanted.at("root_cause").at("explanation")));
+  REQUIRE(answer.engine_configs.size() == wanted.at("engine_configs").size());
+  for (size_t i = 0; i < answer.engine_configs.size(); ++i)
+    CHECK(answer.engine_configs[i].works == wanted["engine_configs"][i].at("works").get<bool>());
+}
+
+// The cells of a matrix, in the order of a command line: configs, then targets.
+std::vector<Json> cells_of(const std::filesystem::path& folder, size_t configs, size_t targets) {
+  std::vector<Json> cells(configs * targets);
+  std::ifstream lines(folder / "cells.jsonl");
+  std::string line;
+  std::getline(lines, line);  // the header
+  while (std::getline(lines, line)) {
+    Json cell = record(Json::parse(line));
+    const Json place = cell.at("cell");
+    cell.erase("cell");
+    cells.at(place.at(0).get<size_t>() * targets + place.at(1).get<size_t>()) = std::move(cell);
+  }
+  return cells;
+}
+
+// A matrix does not keep its answers, so that a cell does not name the run's other targets; its page shows them.
+void erase_other_targets(Json& record) {
+  if (record.at("root_cause").is_null()) return;
+  auto& advice = record["root_cause"]["advice"].get_ref<Json::array_t&>();
+  std::erase_if(advice,
+                [](const Json& one) { return one.get<std::string>().starts_with("the same config is supported on"); });
+}
+
+std::string program_folder() {
+  return std::filesystem::path(program()).parent_path().string();
+}
+
+constexpr const char* in_python_program = R"(import attnprobe, json, sys
+file, targets, cudnn = sys.argv[1:]
+print(json.dumps(attnprobe.probe(file, target=targets, cudnn=cudnn, quick=True, plans="none").raw)))";
+
+// How many random configs; ATTNPROBE_DOORS for a study.
+size_t random_count() {
+  const char* given = std::getenv("ATTNPROBE_DOORS");
+  return given == nullptr ? 12 : std::stoul(given);
 }
 
 }  // namespace
 
-TEST_CASE("command line, library and request give the same record", "[app][api][service]") {
-  service::Rpc rpc("");
+TEST_CASE("random configs have the same record behind every door", "[app][slow]") {
+  const std::string targets = "a100,h100,b200", how = "--quick --plans none --format json";
+  constexpr size_t target_count = 3;
+  const Json nothing = Json::array();
+  const TemporaryFolder folder;
+  Json configs = Json::array();
+  for (size_t seed = 0; seed < random_count(); ++seed) {
+    configs.push_back(attention::random_newer_config(91'000'000 + seed));
+    configs.back()["name"] = fmt::format("r{}", seed);
+  }
+  const std::string file = (folder.path() / "configs.json").string();
+  std::ofstream(file) << Json{{"configs", configs}};
+  for (const auto& [version, cudnn] : three_libraries()) {
+    INFO(version.text());
+    const std::string asked = fmt::format("{} --target {} --cudnn {}", file, targets, cudnn);
+    const Json printed = run_attnprobe(fmt::format("{} {}", asked, how)).json().at("results");
+    REQUIRE(printed.size() == configs.size() * target_count);
+
+    const Json params{{"config", configs}, {"target", targets}, {"cudnn", cudnn}, {"quick", true}, {"plans", "none"}};
+    const Session session(attnprobe_open(""), attnprobe_close);
+    const Json called = of_request(session, params);
+    const Json served =
+        Json::parse(run_attnprobe("serve", {}, request_of(params).dump() + "\n").out).at("result").at("results");
+    const Json in_python =
+        shell(fmt::format("python3 -c '{}' {} {} {}", in_python_program, file, targets, cudnn),
+              {{"PYTHONPATH", "app/python"}, {"ATTNPROBE_LIBRARY", program_folder() + "/libattnprobe.so"}})
+            .json()
+            .at("results");
+    Options options;
+    options.cudnn = cudnn;
+    options.plans = Plans::none;
+    options.quick = true;
+    const auto answers = ask(Json{{"configs", configs}}.dump(), {"a100", "h100", "b200"}, options);
+    const std::string out = (folder.path() / "matrix").string();
+    run_attnprobe(fmt::format("matrix {} --overwrite --out {}", asked, out));
+    const auto cells = cells_of(out, configs.size(), target_count);
+    for (size_t i = 0; i < printed.size(); ++i) {
+      INFO(printed[i].at("reproduce"));
+      Json wanted = record(printed[i]);
+      CHECK(Json::diff(record(called.at(i)), wanted) == nothing);
+      CHECK(Json::diff(record(served.at(i)), wanted) == nothing);
+      CHECK(Json::diff(record(in_python.at(i)), wanted) == nothing);
+      check_same(answers.at(i), wanted);
+      Json cell = cells.at(i);
+      for (Json* json : {&cell, &wanted}) json->erase("reproduce");
+      erase_other_targets(wanted);
+      CHECK(Json::diff(cell, wanted) == nothing);
+    }
+  }
+}
+
+TEST_CASE("command line, C++ library and C library give the same record", "[app][api][service]") {
+  const Session session(attnprobe_open(""), attnprobe_close);
   for (const Asked& one : asked) {
     INFO(one.config << " on " << one.target);
     const Json printed = of_command_line(one, "");
-    CHECK(of_request(rpc, one) == printed);
+    CHECK(of_request(session, one) == printed);
     check_same(of_library(one), printed);
   }
 }

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Tuple, cast
+from typing import TYPE_CHECKING, Any, Mapping, NoReturn, Optional, Tuple
+
+from ._html import answer as html_answer, bullets, escaped
 
 if TYPE_CHECKING:
     from . import _records
@@ -37,16 +39,6 @@ class EngineConfig:
     if TYPE_CHECKING:
         engine: int
         knobs: Mapping[str, int]
-        check: _records.Check
-        plan: Optional[_records.Plan]
-        run: Optional[Mapping[str, Any]]
-
-    @property
-    def works(self) -> bool:
-        """Whether it passes the support check and, where its plan was built or run, that too."""
-        built = self.plan is None or self.plan.status in ("CUDNN_STATUS_SUCCESS", "")
-        ran = self.run is None or self.run.get("status") in ("ok", None)
-        return self.check.supported and built and ran
 
     def __str__(self) -> str:
         return " ".join([f"engine {self.engine}", *(f"{knob}={value}" for knob, value in self.knobs.items())])
@@ -129,6 +121,8 @@ class Result:
         )
 
     def _repr_html_(self) -> str:
-        from . import _html
-
-        return _html.result(cast("_records.Result", self))
+        head = f"{escaped(self.name)} on {escaped(self.target)}, cuDNN {escaped(self.cudnn.version)}: "
+        text = f"<p>{head}{html_answer(self.usable, self.verdict)} {escaped(self.why)}</p>"
+        if self.root_cause is not None:
+            text += f"<p>{escaped(self.root_cause.explanation)}</p>" + bullets(self.root_cause.advice)
+        return text + bullets(bug.advice for bug in self.warnings if bug.advice)

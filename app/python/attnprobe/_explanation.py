@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Mapping, Optional, Tuple
 
 from ._document import Document
+from ._html import bullets, escaped
 from ._records import Frontend, KnownBug, Reason, Requirement, RootCause
 
 
@@ -164,6 +165,10 @@ class Explanation(Document):
         return "\n".join(lines) or "nothing in it says that somebody refused"
 
     def _repr_html_(self) -> str:
-        from . import _html
-
-        return _html.explanation(self)
+        parts = []
+        for refusal in self.refusals:
+            parts.append(f"<p><b>{escaped(refusal.headline)}</b><br><code>{escaped(refusal.line)}</code><br>"
+                         f"{escaped(refusal.means)}</p>" + bullets(refusal.causes))
+        if self.next:
+            parts.append(f"<p>next: {escaped(self.next)}</p>")
+        return "".join(parts) or f"<p>{escaped(self)}</p>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, List, Mapping, Optional, Sequence, Tuple
 
+from . import _html
 from ._document import Document
 from ._errors import UsageError
 
@@ -195,9 +196,8 @@ class Limits(Document):
         return "\n".join([*text, *(f"  because: {reason}" for reason in self.reasons())])
 
     def _repr_html_(self) -> str:
-        from . import _html
-
-        return _html.limits(self)
+        head, *rows = self.table()
+        return _html.table(head, ([_html.escaped(cell) for cell in row] for row in rows)) + _html.bullets(self.reasons())
 
 
 def _is_taken(answer: str) -> bool:

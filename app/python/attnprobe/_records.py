@@ -130,6 +130,8 @@ class EngineConfig(_behaviour.EngineConfig, Document):
     plan: Optional[Plan] = None
     run: Optional[Mapping[str, Any]] = None
     time: Optional[Mapping[str, Any]] = None
+    #: passes every requested stage. Absent in a replay: a log has no stages
+    works: bool = False
 
 
 @dataclass(frozen=True, repr=False)
@@ -289,6 +291,8 @@ class Result(_behaviour.Result, Document):
     #: whether the config says what is expected; else supported is
     expect_given: bool = False
     met: bool = False
+    #: how grave it is for the exit code
+    severity: str = ""
     root_cause: Optional[RootCause] = None
     #: changes after which the answer is yes, asked of the same cuDNN for the same GPU, the cheapest first
     ways_out: Tuple[WayOut, ...] = ()

@@ -7,6 +7,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple, Union
 
+from . import _html
 from ._behaviour import Usable
 from ._document import Document, Several
 from ._records import Result
@@ -90,9 +91,17 @@ class Report(Several[Result], Document):
         return "\n\n".join([self.to_table(), *refused, *warnings])
 
     def _repr_html_(self) -> str:
-        from . import _html
-
-        return _html.report(self)
+        escaped = _html.escaped
+        versions = self.cudnn_versions
+        if len(versions) <= 1:
+            rows = [[escaped(r.name), escaped(r.target.id), _html.answer(r.usable, r.verdict), escaped(r.why)] for r in self.results]
+            return _html.table(["config", "target", "answer", "why"], rows)
+        keys = dict.fromkeys((r.name, r.target.id) for r in self.results)
+        cells = {(r.name, r.target.id, r.cudnn.version or ""):
+                 f'<span title="{escaped(r.why)}">{_html.answer(r.usable, r.verdict)}</span>' for r in self.results}
+        lines = [[escaped(name), escaped(target), *(cells.get((name, target, version), "") for version in versions)]
+                 for name, target in keys]
+        return _html.table(["config", "target", *versions], lines)
 
     def _cells(self, answer: Callable[[Result], str]) -> Tuple[List[str], List[List[str]]]:
         versions = self.cudnn_versions

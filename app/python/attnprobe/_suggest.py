@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Mapping, Optional, Tuple
 
+from . import _html
 from ._behaviour import Usable
 from ._document import Document, Several
 from ._records import Cudnn, KnownBug, Obstacle, RootCause, Target, WayOut
@@ -55,9 +56,12 @@ class Suggestion(Document):
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        from . import _html
-
-        return _html.suggestion(self)
+        escaped = _html.escaped
+        head = (f"{escaped(self.name)} on {escaped(self.target)}, cuDNN {escaped(self.cudnn.version)}: "
+                f"{_html.answer(self.usable, self.verdict)} {escaped(self.why)}")
+        gpus = f"<p>The same config is a yes on {escaped(', '.join(self.gpus))}.</p>" if self.gpus else ""
+        ways = "".join(f"<li>{escaped(way)}<br><code>{escaped(way.reproduce)}</code></li>" for way in self.ways_out)
+        return f"<p>{head}</p>" + (f"<ol>{ways}</ol>" if ways else "") + gpus
 
 
 @dataclass(frozen=True, repr=False)

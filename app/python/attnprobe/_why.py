@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Dict, List, Mapping, NoReturn, Optional, Sequence, Tuple
 
-from . import _api
+from . import _api, _html
 from ._errors import UsageError
 from ._loaded import loaded_library, loaded_version
 from ._behaviour import Usable
@@ -95,9 +95,8 @@ class Why:
         raise TypeError('a Why is neither true nor false; ask why.backend == "cudnn" or why.cudnn_takes_it')
 
     def _repr_html_(self) -> str:
-        from . import _html
-
-        return _html.why(self)
+        headline = f"<p><b>{_html.escaped(self.headline)}</b></p>"
+        return headline + _html.bullets(self.reasons) + self.report._repr_html_() + _html.bullets(self.changes)
 
 
 def one_target(report: Report, option: str = "target") -> Target:

@@ -139,6 +139,15 @@ Json stages_json(const probe::WalkFindings& findings) {
   return stages;
 }
 
+Json engine_configs_json(const probe::WalkFindings& findings) {
+  Json list = Json::array();
+  for (const auto& config : findings.engine_configs) {
+    Json& json = list.emplace_back(config);
+    json["works"] = works(config, findings);
+  }
+  return list;
+}
+
 Json host_json() {
   std::array<char, 256> name{};
   gethostname(name.data(), name.size() - 1);
@@ -205,6 +214,8 @@ const std::vector<ResultMember>& result_members() {
        [] { return described(type("boolean"), "whether the config says what is expected; else supported is"); },
        [](const Answer& r, Json& j) { j["expect_given"] = r.config.spec.expect.is_given; }},
       {"met", false, [] { return type("boolean"); }, [](const Answer& r, Json& j) { j["met"] = met_expectation(r); }},
+      {"severity", false, [] { return described(one_of<answer::Severity>(), "how grave it is for the exit code"); },
+       [](const Answer& r, Json& j) { j["severity"] = name_of(r.severity); }},
       {"root_cause", false, [] { return or_null(reference("root_cause")); },
        [](const Answer& r, Json& j) { put(j["root_cause"], r.root_cause); }},
       {"ways_out", true,
@@ -267,7 +278,7 @@ const std::vector<ResultMember>& result_members() {
       {"modes", false, [] { return array_of(reference("mode")); },
        [](const Answer& r, Json& j) { j["modes"] = r.findings.modes; }},
       {"engine_configs", false, [] { return array_of(reference("engine_config")); },
-       [](const Answer& r, Json& j) { j["engine_configs"] = r.findings.engine_configs; }},
+       [](const Answer& r, Json& j) { j["engine_configs"] = engine_configs_json(r.findings); }},
       {"engines", false, [] { return array_of(reference("engine")); },
        [](const Answer& r, Json& j) { j["engines"] = r.findings.engines; }},
       {"engine_count", false, count, [](const Answer& r, Json& j) { j["engine_count"] = r.findings.engine_count; }},

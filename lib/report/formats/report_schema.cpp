@@ -71,6 +71,8 @@ Json engine_config() {
   Json json = of_struct<probe::EngineConfigFindings>();
   json["properties"]["rank"] = {{"type", "object"}, {"additionalProperties", count()}};
   json["properties"]["plan"] = or_null(optional(of_struct<probe::PlanFindings>(), {"build_ms"}));
+  json["properties"]["works"] =
+      described(type("boolean"), "passes every requested stage. Absent in a replay: a log has no stages");
   return optional(std::move(json), {"run", "time"});
 }
 

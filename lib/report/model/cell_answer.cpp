@@ -47,7 +47,6 @@ CellEngine engine_of(const JsonView& config) {
              time = config.find_set("time");
   engine.viable = check && check->boolean_or("supported", false);
   if (!engine.viable) add_reason(engine, check ? check->text_or("status", "") : "", config.elements_or_none("reasons"));
-  probe::EngineConfigFindings judged;
   if (plan) {
     probe::PlanFindings findings;
     findings.status = plan->text_or("status", "");
@@ -58,7 +57,6 @@ CellEngine engine_of(const JsonView& config) {
     if (outcome != probe::PlanOutcome::needs_driver && outcome != probe::PlanOutcome::needs_compiler)
       engine.plan = outcome == probe::PlanOutcome::built ? PlanState::built : PlanState::failed;
     if (engine.plan == PlanState::failed) add_reason(engine, findings.status, reasons);
-    judged.plan = std::move(findings);
     for (const JsonView& kernel : plan->elements_or_none("kernels")) {
       probe::PlanKernel& known = engine.kernels.emplace_back();
       known.name = kernel.text_or("name", "");
@@ -69,18 +67,8 @@ CellEngine engine_of(const JsonView& config) {
       known.code_bytes = kernel.optional_integer("code_bytes");
     }
   }
-  if (run) {
-    engine.run = run->text_or("status", "");
-    probe::RunFindings& findings = judged.run.emplace();
-    findings.status = parse_enum<probe::RunStatus>(engine.run).value_or(probe::RunStatus::not_run);
-    for (const JsonView& under : run->elements_or_none("sanitized"))
-      findings.sanitized.emplace_back().status =
-          parse_enum<probe::SanitizerStatus>(under.text_or("status", "")).value_or(probe::SanitizerStatus::failed);
-    engine.is_wrong = is_wrong(findings);
-  }
-  engine.is_lost = answer::is_lost_over(judged);
-  engine.works = engine.viable && engine.plan != PlanState::failed &&
-                 (!engine.modes.empty() || engine.plan == PlanState::built) && (!judged.run || ran(*judged.run));
+  if (run) engine.run = run->text_or("status", "");
+  engine.works = config.boolean_or("works", false);
   if (time) {
     for (const Measurement& measured : measurements())
       if (const auto value = time->optional_number(std::string(measured.key)))
@@ -90,12 +78,10 @@ CellEngine engine_of(const JsonView& config) {
   return engine;
 }
 
-// An older attnprobe did not compute the answer: supported then means yes.
+// The report's usable; where that is open, why.
 answer::Word word_of(const JsonView& result, const CellAnswer& answer) {
   if (const auto usable = result.find_set("usable")) return usable->one_of<answer::Word>();
-  if (answer.environment_broken) return answer::Word::environment;
-  if (answer.verdict == answer::Verdict::error) return answer::Word::error;
-  return answer.verdict == answer::Verdict::supported ? answer::Word::yes : answer::Word::no;
+  return answer.environment_broken ? answer::Word::environment : answer::Word::error;
 }
 
 CellFramework framework_of(const JsonView& place) {
@@ -148,17 +134,6 @@ void add_notes(CellAnswer& answer, const JsonView& result) {
   }
 }
 
-// Its severity, from the report.
-answer::Severity severity_of(const CellAnswer& answer) {
-  const auto any = [&](auto is_so) { return std::any_of(answer.engines.begin(), answer.engines.end(), is_so); };
-  answer::Outcome outcome{answer.verdict, answer.environment_broken};
-  outcome.lacks_memory = answer.category == name_of(answer::Category::memory);
-  outcome.has_wrong_plan = any([](const CellEngine& engine) { return engine.is_wrong; });
-  outcome.has_lost_plan = any([](const CellEngine& engine) { return engine.is_lost; });
-  outcome.met = answer.met;
-  return severity_of(outcome);
-}
-
 }  // namespace
 
 CellAnswer answer_of(const JsonView& result) {
@@ -197,7 +172,8 @@ CellAnswer answer_of(const JsonView& result) {
   if (const auto frontend = result.find_set("frontend"); frontend && frontend->boolean_or("refuses", false))
     answer.frontend = frontend->text_or("message", "");
   if (const auto from = result.find_set("from")) answer.from = from->text_or("text", "");
-  answer.severity = severity_of(answer);
+  answer.severity = answer.met ? answer::Severity::as_expected : answer::Severity::not_as_expected;
+  if (const auto severity = result.find_set("severity")) answer.severity = severity->one_of<answer::Severity>();
   return answer;
 }
 

@@ -39,9 +39,7 @@ struct CellEngine {
   std::optional<int64_t> workspace_bytes;
   PlanState plan = PlanState::unasked;
   std::string run;                         ///< "ok", "wrong_result", …; "" where not asked for
-  bool works = false;                      ///< as far as it was taken; an unbuilt plan does not count against it
-  bool is_wrong = false;                   ///< what ran computed something wrong, or a sanitizer found errors
-  bool is_lost = false;                    ///< its plan took its process or its CUDA context down
+  bool works = false;                      ///< passes every requested stage
   std::vector<probe::PlanKernel> kernels;  ///< of its plan, where one was built
   std::map<std::string, double, std::less<>> figures;  ///< by the keys of measurements(); those that were measured
   bool operator==(const CellEngine&) const = default;
