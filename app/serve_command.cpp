@@ -1,5 +1,7 @@
 #include <fmt/format.h>
+#include <spdlog/spdlog.h>
 #include <sys/eventfd.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
@@ -184,6 +186,7 @@ class Server {
 
 int serve() {
   const uint64_t longest = value_of(limits::document_bytes);
+  if (isatty(STDIN_FILENO) != 0) spdlog::info("a request per line, JSON-RPC 2.0; Ctrl-D ends it");
   Server server;
   LineReader lines(longest, server.wake());
   std::string line;
@@ -205,10 +208,10 @@ int serve() {
 void add_serve(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand(
       "serve", "Answer requests, JSON-RPC 2.0, a line each, from standard input: for editors, agents and dashboards");
-  auto stdio = std::make_shared<bool>(false);
-  command->add_flag("--stdio", *stdio, "requests from standard input, answers to standard output (the only way so far)")
-      ->required();
-  command->callback([stdio, &run] { run = serve; });
+  command->add_flag_function(
+      "--stdio", [](int64_t) {},
+      "requests from standard input, answers to standard output: the only way, so it may be left out");
+  command->callback([&run] { run = serve; });
 }
 
 }  // namespace attnprobe::app
