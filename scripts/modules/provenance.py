@@ -37,7 +37,7 @@ def cudnn_files(folder):
 
 
 def command(arguments):
-    """A command line without the folders of this machine: of a path outside of the repository its last name stays."""
+    """A command line without this machine's folders: a path outside the repository keeps only its last name."""
     words = [re.sub(rf"^{re.escape(str(ROOT))}/", "", word) for word in arguments]
     return shlex.join(re.sub(r"^(--?[\w-]+=)?/.*/([^/]+)/?$", r"\1\2", word) for word in words)
 
