@@ -383,7 +383,7 @@ TEST_CASE("varlen_attn's ragged offsets wrap in PyTorch 2.14 and raise in 2.15 w
   CHECK(raised.takes == Takes::refused);
   CHECK(
       raised.text ==
-      "PyTorch varlen_attn 2.15.0 refuses tensors of more than 2147483647 elements, whose ragged offsets it declares as int32, since 2.15.0");
+      "PyTorch varlen_attn 2.15.0 refuses tensors of more than 2147483647 elements: it declares their ragged offsets as int32, since 2.15.0");
   CHECK(raised.refusals.at(0).status == "exception");
   CHECK_THAT(raised.refusals.at(0).change, ContainsSubstring("split the batch"));
   CHECK(raised.instead.empty());
