@@ -1,4 +1,4 @@
-"""Masks and biases of every type, shape and stride through cuDNN, against a reference in f64, and what attnprobe says of the same call.
+"""Masks and biases of every type, shape and stride through cuDNN, against a reference in f64, and attnprobe's answer to the same call.
 
 For lab/compare-pytorch --masks. A call is right, wrong (no error, other numbers) or raises; attnprobe's answer to --torch or
 --jax has to say which.

@@ -96,7 +96,7 @@ def completed(call):
 
 
 def random_table_call(dice, base):
-    """A random call with what the C++ table asks for besides: old versions of cuDNN, odd lengths, paged caches, CUDA graphs."""
+    """A random call with the C++ table's other conditions: old cuDNN versions, odd lengths, paged caches, CUDA graphs."""
     call = random_call(dice, base)
     call["cudnn"] = dice.choice(VERSIONS if dice.random() < 0.6 else VERSIONS[-12:])
     call["sm"] = dice.choice([80, 86, 89, 90, 90, 90, 100, 100, 103, 110, 120])

@@ -141,7 +141,7 @@ def outputs(out):
 def run(settings, options, folder):
     folder = pathlib.Path(folder)
     whole = [name for name in NAMES if len(name) < 1000]
-    # Each hostile name as a GPU's, with all of them as configs'; the long one by itself; each as a GPU's id.
+    # Each hostile name as a GPU's name, with all of them as config names; the long one separately; each as a GPU's id.
     experiments = [(whole, name, "l40s-mine") for name in whole] + [([NAMES[-1]], NAMES[-1], "l40s-mine")] + \
         [(["plain"], "plain", name) for name in NAMES]
     files = refused = 0

@@ -1,8 +1,8 @@
 """Random calls of Transformer Engine's attention for PyTorch, and its own choice of a backend without a GPU.
 
 Configs become calls of DotProductAttention on PyTorch's fake CUDA tensors; what no config says (fp8, K/V caches, context
-parallelism, …) goes to get_attention_backend as AttentionParams. Transformer Engine's binaries are stand-ins: the C++ call
-behind the gate takes everything, and what it refuses has a comparison of its own (compare-transformer-engine-table).
+parallelism, …) goes to get_attention_backend as AttentionParams. Transformer Engine's binaries are stand-ins: the C++
+call behind the gate accepts everything; compare-transformer-engine-table compares its refusals.
 """
 import contextlib
 import json

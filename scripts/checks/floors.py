@@ -25,7 +25,7 @@ ROW = re.compile(r"^\| `(\w+)/` \| (\d+) \|", re.MULTILINE)
 
 
 def room_of(file):
-    """The module of a file of lib; "" for the umbrella header, which lies outside of the modules."""
+    """The module of a file of lib; "" for the umbrella header, which is outside the modules."""
     parts = file.relative_to(LIB).parts
     return parts[0] if len(parts) > 1 else ""
 

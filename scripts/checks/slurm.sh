@@ -4,8 +4,8 @@
 #
 #   scripts/check slurm        after a build; exit code 0: they agree
 #
-# Installs Debian's slurm-wlm and munge where they are missing; they stay. The daemons use keys, ports and folders of
-# their own, and end with this script. A Slurm that is already installed is not touched.
+# Installs Debian's slurm-wlm and munge where they are missing; they stay. The daemons use separate keys, ports and
+# folders, and end with this script. A Slurm that is already installed is not touched.
 set -euo pipefail
 shopt -s nullglob
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)

@@ -18,7 +18,7 @@ FP8_REGIMES = ("normal", "integers")
 OVERFLOWING = ("exp", "pow")
 # Seconds that a process may take beyond the time for all of them.
 GRACE = 60
-# An error above this multiple of what is allowed is more than rounding.
+# An error above this multiple of the allowance is more than rounding.
 GROSS = 3
 
 

@@ -26,7 +26,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONFIGS = "configs/matrix/atlas.json"
-# The table's version: what it says of the H200 was compared with a real one.
+# The table's version: its answers for the H200 were compared with a real one.
 TESTED = "9.19"
 PAGE_BYTES, PAGE_VERSIONS = 8 * 10**6, 10
 # More is not served well by GitHub.
@@ -187,7 +187,7 @@ def families_of(matrix):
     found = collections.defaultdict(list)
     for config in matrix.configs:
         found[family(config)].append(config)
-    # In the matrix's order, and last what is in 8-bit floats.
+    # In the matrix's order, with 8-bit floats last.
     order = sorted(found, key=lambda title: (title == FAMILIES[0][0], matrix.configs.index(found[title][0])))
     return {title: found[title] for title in order}
 

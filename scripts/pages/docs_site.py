@@ -91,7 +91,7 @@ class Page:
         for at, token in enumerate(self.tokens):
             if token.type == "heading_open":
                 heading = text_of(self.tokens[at + 1])
-                # Terminals link to an id as it is.
+                # Terminals link to the id itself.
                 anchor = base = heading if self.source == docs_site_ids.PAGE and token.tag == "h3" else anchor_of(heading)
                 count = 0
                 while anchor in self.anchors:
@@ -209,7 +209,7 @@ class Site:
     def body(self, page):
         self.resolve_links(page)
         text = MARKDOWN.renderer.render(page.tokens, MARKDOWN.options, {})
-        # A wide table scrolls by itself, and the page does not.
+        # A wide table scrolls, not the page.
         text = text.replace("<table>", '<div class="table" tabindex="0"><table>').replace("</table>", "</table></div>")
         text = re.sub(r'(<h[2-6] id="([^"]+)">)(.*?)(</h)', r'\1\3<a class="anchor" href="#\2" aria-label="link to this section">#</a>\4', text)
         text = re.sub(r'<pre><code class="language-console">(.*?)</code></pre>', lambda match: console(match[1]), text, flags=re.S)

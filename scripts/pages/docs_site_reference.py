@@ -15,7 +15,7 @@ def escaped(text):
 
 
 def rows_of(section):
-    """(name, text) of the lines that CLI11 prints, whose text goes on below where the name is long."""
+    """(name, text) of the lines that CLI11 prints; after a long name the text is on the next line."""
     rows = []
     for line in section:
         if re.match(r" {10,}\S", line) and rows:

@@ -4,7 +4,7 @@
   scripts/docs findings --program build/attnprobe                          writes build/pages/findings.md; attnprobe's cache has what was asked before
   scripts/docs findings --cudnn 9.19 --only Mha-fprop --out /tmp/f -o -     some statements, one version, to standard output
 
-All questions are one matrix per GPU, in --out. Each command in the page's three tables is run by itself, too, and must show what it says.
+All questions are one matrix per GPU, in --out. Each command in the page's three tables is also run separately, and must give the same answer.
 """
 import argparse
 import datetime
@@ -200,7 +200,7 @@ class Page:
 
     def __init__(self, program, cudnn, answers):
         self.program, self.cudnn, self.answers = program, cudnn, answers
-        # Rows of the three tables: what is alike but for the versions is one.
+        # Rows of the three tables: one for all versions with the same answer.
         self.less, self.more, self.crashes, self.sections = {}, {}, {}, []
         self.counts = dict.fromkeys([*JUDGEMENTS.values(), CRASHES], 0)
         self.statements = self.whole = self.kept = 0

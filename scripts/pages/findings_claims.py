@@ -1,6 +1,6 @@
 """What documentation states about limits, as questions that `attnprobe limits` can look for. Data of scripts/docs findings.
 
-A claim: what is stated, where, which values of which field are asked, for which config and GPUs, and which it takes. The
+A claim: the statement, its source, the values of the field that are asked, the config and GPUs, and the supported values. The
 values "8-128 step 8, 256" are the asked multiples of 8 up to 128, and 256; anything else is words. Where they change
 with the version they are a list of (cuDNN version, values). The oldest is first and begins at "".
 """
@@ -34,7 +34,7 @@ STRIDED = {"all": "", "all but O": f"--o-layout '{json.dumps(STRIDES)}'",
 
 
 def claim(part, says, source, axis, config, targets, takes, cases=None, note=""):
-    """`cases`: options of each word, where the axis is not a field that `limits` knows; each is then a probe of its own."""
+    """`cases`: options of each word, where the axis is not a field that `limits` knows; each is then a separate probe."""
     return {"part": part, "says": says, "source": source, "axis": axis, "config": config, "targets": targets,
             "takes": takes if isinstance(takes, list) else [("", takes)], "cases": cases, "note": " " + note if note else ""}
 

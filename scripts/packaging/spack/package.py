@@ -49,7 +49,7 @@ class Attnprobe(CMakePackage):
             self.define("CUDNN_ROOT", self.spec["cudnn"].prefix),
             self.define("CUDA_RUNTIME_INCLUDE_DIR", self.spec["cuda"].prefix.include),
         ]
-        # Found where it lies, so it has to be left out by hand.
+        # Found on the machine, so it has to be left out by hand.
         if self.spec.satisfies("~tcmalloc"):
             args.append(self.define("ATTNPROBE_TCMALLOC", "ATTNPROBE_TCMALLOC-NOTFOUND"))
         return args
