@@ -24,11 +24,16 @@ Json answer_json(const report::CellAnswer& answer) {
   add("category", answer.category);
   add("status", answer.status);
   add("reason", answer.reason);
+  add("reason_id", reason_id(answer));
   add("explanation", answer.explanation);
   add("frontend", answer.frontend);
   add("from", answer.from);
   if (!answer.advice.empty()) json["advice"] = answer.advice;
-  if (!answer.notes.empty()) json["notes"] = answer.notes;
+  for (const auto& note : answer.notes) {
+    Json one = note;
+    if (!note.id.empty()) one["id"] = note.id;
+    json["notes"].push_back(std::move(one));
+  }
   if (!answer.but.empty()) json["but"] = answer.but;
   const bool works = is_taken(answer.word);
   if (const auto* first = works ? report::first_choice(answer) : nullptr) json["first"] = engine_json(*first);

@@ -51,6 +51,7 @@ class Maker {
       make_page("cudnn/" + axes_.cudnns[v].address + "/", version_page(axes_, answers_, v),
                 version_json(axes_, answers_, v));
     make_page("", front_page(axes_, answers_), front_json(axes_, answers_));
+    on_file_(ids_file, ids_page(axes_, ids_));
     on_file_("schema.json", json_text(site_schema(), 2) + "\n");
     for (const auto& [name, text] : embedded_site) on_file_(std::string(name), std::string(text));
     return cells_;
@@ -86,6 +87,8 @@ class Maker {
       const report::CellAnswer& answer = table.answer(cell);
       answers_.set(c, target_at_.at(cell.place.target), cudnn_at_.at(cell.place.cudnn), report::outcome_word(answer),
                    why_of(answer));
+      ids_.insert(reason_id(answer));
+      for (const auto& note : answer.notes) ids_.insert(note.id);
     }
     const Json json = config_json(axes_, c, table);
     make_page(axes_.configs[c].address + "/", config_page(axes_, answers_, c, table, json), json);
@@ -98,6 +101,7 @@ class Maker {
   const CellLog& log_;
   Axes axes_;
   Answers answers_;
+  std::set<std::string> ids_;  // that the answers name
   const OnFile& on_file_;
   std::map<size_t, size_t> target_at_, cudnn_at_;  // from the matrix's indices to the site's
   size_t cells_ = 0;
@@ -111,7 +115,7 @@ size_t make_site(const CellLog& log, const std::string& title, const OnFile& on_
 }
 
 std::set<std::string> files_of_site(const Json& index) {
-  std::set<std::string> files{"schema.json"};
+  std::set<std::string> files{"schema.json", ids_file};
   for (const auto& [name, text] : embedded_site) files.emplace(name);
   const auto add_page = [&](const std::string& folder) {
     for (const char* name : {"index.html", "index.json"}) files.insert(folder + name);

@@ -182,6 +182,36 @@ TEST_CASE("Every JSON document of a site is valid under its schema", "[site]") {
   CHECK(validate(site.path("site/schema.json"), site.path("other.json")).exit_code != 0);
 }
 
+TEST_CASE("Each id that a site's answers name is an anchor with what it means", "[site]") {
+  Json report = Json::parse(report_of({{"plain", "a100", "9.19.0", "no", ""}}));
+  Json& result = report["results"][0];
+  result["root_cause"] = {
+      {"category", "head_dim"},
+      {"status", "CUDNN_STATUS_NOT_SUPPORTED"},
+      {"reason", "Embedding dim per head for q and k is not less than equal to 128 at: d_qk > 128"}};
+  result["warnings"] = Json::array(
+      {{{"id", "9_10_0_f16"}, {"what", "It is wrong."}, {"advice", "Use another."}, {"source", {{"text", "notes"}}}}});
+  result["requirements"] =
+      Json::array({{{"id", "deterministic"}, {"text", "It needs more."}, {"source", {{"text", "guide"}}}}});
+  const SiteFolder site(three_versions);
+  site.write("ids.json", json_text(report));
+  REQUIRE(site.make("ids.json").exit_code == 0);
+  const Json answer = site.json("plain/index.json")["answers"][0];
+  REQUIRE(answer.contains("reason_id"));
+  CHECK(answer["notes"][0]["id"] == "9_10_0_f16");
+  CHECK(answer["notes"][1]["id"] == "deterministic");
+  const std::string page = site.text("ids.html");
+  for (const std::string& id :
+       {answer["reason_id"].get<std::string>(), std::string("9_10_0_f16"), std::string("deterministic")}) {
+    INFO(id);
+    CHECK_THAT(page,
+               ContainsSubstring(fmt::format("<section id=\"{0}\"><h2><a href=\"#{0}\">{0}</a></h2>\n<p>A ", id)));
+    CHECK(run_attnprobe("explain " + id).exit_code == 0);
+  }
+  // A site with this page is replaced like any other.
+  CHECK(site.make("ids.json").exit_code == 0);
+}
+
 TEST_CASE("What others wrote does nothing on a page", "[site][hostile]") {
   const std::string name = "</title><script>alert(1)</script>\" onload='x' \xe2\x80\xae",
                     reason = "<img src=x onerror=alert(2)>]]>--";

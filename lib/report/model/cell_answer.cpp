@@ -117,10 +117,11 @@ std::string source_of(const JsonView& place) {
 void add_notes(CellAnswer& answer, const JsonView& result) {
   if (result.boolean_or("by_rule", false)) answer.notes.push_back({"by_rule", "By rule: cuDNN was not asked.", ""});
   for (const JsonView& bug : result.elements_or_none("warnings"))
-    answer.notes.push_back(
-        {"known_bug", fmt::format("{} {}", bug.text_or("what", ""), bug.text_or("advice", "")), source_of(bug)});
+    answer.notes.push_back({"known_bug", fmt::format("{} {}", bug.text_or("what", ""), bug.text_or("advice", "")),
+                            source_of(bug), bug.text_or("id", "")});
   for (const JsonView& requirement : result.elements_or_none("requirements"))
-    answer.notes.push_back({"requirement", requirement.text_or("text", ""), source_of(requirement)});
+    answer.notes.push_back(
+        {"requirement", requirement.text_or("text", ""), source_of(requirement), requirement.text_or("id", "")});
   for (const JsonView& place : result.elements_or_none("frontend_engines")) {
     rules::FrontendEngine engine;
     engine.what = place.text_or("what", "");

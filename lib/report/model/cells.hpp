@@ -62,6 +62,7 @@ ATTNPROBE_JSON(CellMode, mode, candidates, viable, status)
 /// An obstacle of a supported answer, or a note on any answer: "framework", "known_bug", "requirement", …
 struct CellObstacle {
   std::string kind, text, source;
+  std::string id = {};  ///< of a known bug or a requirement
 };
 ATTNPROBE_JSON(CellObstacle, kind, text, source)
 

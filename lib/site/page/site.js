@@ -98,6 +98,14 @@ function runAt(data, target, version) {
 
 function list(lines) { return element('ul', {}, lines.map((line) => element('li', {}, line))); }
 
+/** A link to what an id means; '' without one. */
+function idLink(id) { return id ? element('a', {class: 'id', href: `../ids.html#${encodeURIComponent(id)}`}, `[${id}]`) : ''; }
+
+/** Obstacles and notes, each with its source and its id. */
+function told(ones) {
+  return element('ul', {}, ones.map(({text, source, id}) => element('li', {}, source ? `${text} (${source}) ` : `${text} `, idLink(id))));
+}
+
 function part(heading, ...children) { return [element('h3', {}, heading), ...children]; }
 
 function commandBox(text) {
@@ -116,14 +124,14 @@ function answerParts(answer) {
                        answer.working > 1 ? `, of ${answer.working} engine configs that work` : '',
                        answer.first.median_ms === undefined ? '' : `; ${answer.first.median_ms} ms`));
   if (answer.but)
-    parts.push(...part('Obstacles', list(answer.but.map(({text, source}) => (source ? `${text} (${source})` : text)))));
+    parts.push(...part('Obstacles', told(answer.but)));
   if (answer.reason)
-    parts.push(...part('In cuDNN’s words', element('blockquote', {}, answer.status ? `${answer.status}: ${answer.reason}` : answer.reason)));
+    parts.push(...part('In cuDNN’s words', element('blockquote', {}, answer.status ? `${answer.status}: ${answer.reason} ` : `${answer.reason} `, idLink(answer.reason_id))));
   if (answer.explanation) parts.push(element('p', {}, answer.explanation));
   if (answer.frontend) parts.push(...part('cudnn-frontend refuses it', element('p', {}, answer.frontend)));
   if (answer.frameworks) parts.push(...part('Frameworks', list(answer.frameworks)));
   if (answer.advice) parts.push(...part('Workarounds', list(answer.advice)));
-  if (answer.notes) parts.push(...part('To know', list(answer.notes)));
+  if (answer.notes) parts.push(...part('To know', told(answer.notes)));
   if (answer.from) parts.push(element('p', {class: 'muted'}, answer.from));
   return parts;
 }
