@@ -16,6 +16,7 @@ std::string place_of(const JsonSource& source, const std::string& pointer) {
 
 // Keys of one object. An ordered object has no index, so each key is compared with all before it.
 constexpr size_t most_keys = 4096;
+constexpr size_t usual_keys = 8;  // of rules, messages and results
 
 // Builds the value while the parser reads, like the library's own builder, but stops at anything refused.
 class StrictBuilder : public nlohmann::json_sax<Json> {
@@ -33,7 +34,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
   bool number_float(number_float_t value, const string_t&) override { return add(value); }
   bool string(string_t& value) override { return add(std::move(value)); }
   bool binary(binary_t& value) override { return add(std::move(value)); }
-  bool start_object(size_t) override { return open(Json::object()); }
+  bool start_object(size_t) override { return open(object_with_room(usual_keys)); }
   bool start_array(size_t) override { return open(Json::array()); }
   bool end_object() override { return close(); }
   bool end_array() override { return close(); }

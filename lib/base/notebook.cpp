@@ -1,7 +1,8 @@
 #include "base/notebook.hpp"
 
+#include <algorithm>
+
 #include "base/json_reader.hpp"
-#include "base/text.hpp"
 
 namespace attnprobe {
 namespace {
@@ -21,8 +22,20 @@ std::string text_in(const Json& cell, const char* key) {
 
 }  // namespace
 
+bool may_be_notebook(std::string_view beginning) {
+  const auto skip_blanks = [&] {
+    beginning.remove_prefix(std::min(beginning.find_first_not_of(" \t\r\n"), beginning.size()));
+  };
+  skip_blanks();
+  if (!beginning.starts_with('{')) return false;
+  beginning.remove_prefix(1);
+  skip_blanks();
+  return beginning.starts_with("\"cells\"") || beginning.starts_with("\"metadata\"") ||
+         beginning.starts_with("\"nbformat");
+}
+
 std::string text_of_notebook(std::string_view text) {
-  if (!trim(text.substr(0, 64)).starts_with('{') || text.find("\"nbformat\"") == std::string_view::npos) return "";
+  if (!may_be_notebook(text) || text.find("\"nbformat\"") == std::string_view::npos) return "";
   const Json notebook = parse_json_leniently(text);
   if (!notebook.is_object() || !notebook.contains("cells")) return "";
   std::string shown;

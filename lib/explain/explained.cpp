@@ -25,6 +25,23 @@ std::string paragraph(const std::string& id, const std::string& what, const std:
   return text;
 }
 
+// A notebook is taken as the text of its cells, all else as it comes.
+void give_shown(const replay::GiveText& give, const std::function<void(std::string_view)>& take, std::string* problem) {
+  constexpr size_t most_bytes = size_t{64} << 20, telling = 64;
+  std::string held;
+  bool holds = true;
+  give(
+      [&](std::string_view bytes) {
+        if (!holds) return take(bytes);
+        held += bytes;
+        holds = held.size() <= most_bytes && (held.size() < telling || may_be_notebook(held));
+        if (!holds) take(std::exchange(held, {}));
+      },
+      problem);
+  const std::string cells = text_of_notebook(held);
+  if (const std::string& shown = cells.empty() ? held : cells; !shown.empty()) take(shown);
+}
+
 }  // namespace
 
 bool Explained::is_established() const {
@@ -42,7 +59,8 @@ Explained explain(const std::string& name, const std::string& called, const repl
   MessageFinder finder;
   std::string source;
   const auto give_both = [&](const std::function<void(std::string_view)>& take, std::string* problem) {
-    give(
+    give_shown(
+        give,
         [&](std::string_view bytes) {
           finder.feed(bytes);
           source += bytes.substr(0, most_source - std::min(most_source, source.size()));
@@ -59,9 +77,6 @@ Explained explain(const std::string& name, const std::string& called, const repl
     explained.replay.problem = e.what();
     broken = e;
   }
-  if (const std::string cells = text_of_notebook(source); !cells.empty())
-    return explain(
-        name, called, [&](const auto& take, std::string*) { take(cells); }, with);
   const TextFindings findings = finder.finish();
   explained.answer = answer_of(findings, shows_graphs(explained.replay));
   const std::vector<DocumentQuestion> documents =
@@ -94,6 +109,14 @@ Explained explain(const std::string& name, const std::string& called, const repl
 std::string explain_id(const std::string& id) {
   for (const answer::KnownReason& reason : answer::known_reasons())
     if (reason.id == id) return paragraph(id, "a reason of cuDNN's. " + reason.meaning, reason.help, reason.source);
+  const auto of_message = [&](const Message& message) {
+    std::string what = fmt::format("a message of {}. {}", message.who, message.means);
+    for (const auto& cause : message.causes) what += "\n  - " + cause.text;
+    return paragraph(id, what, message.next, message.source);
+  };
+  for (const auto* list : {&messages(), &reports()})
+    for (const Message& message : *list)
+      if (message.id == id && message.rule == nullptr) return of_message(message);
   for (const rules::RequirementRule& rule : rules::requirement_rules())
     if (rule.entry.id == id)
       return paragraph(id, fmt::format("a requirement: {} needs {}.", rule.entry.feature, rule.entry.needs), "",
@@ -111,14 +134,9 @@ std::string explain_id(const std::string& id) {
       if (gate.framework + ":" + rule.id == id)
         return paragraph(id, fmt::format("a rule of {}: it refuses {} ({}).", gate.title, rule.what, rule.status),
                          rule.change, rule.source.text);
-  const auto of_message = [&](const Message& message) {
-    std::string what = fmt::format("a message of {}. {}", message.who, message.means);
-    for (const auto& cause : message.causes) what += "\n  - " + cause.text;
-    return paragraph(id, what, message.next, message.source);
-  };
-  for (const auto* list : {&messages(), &reports()})
-    for (const Message& message : *list)
-      if (message.id == id) return of_message(message);
+  // Gates that use the same words for several reasons.
+  for (const Message& message : messages())
+    if (message.id == id) return of_message(message);
   return "";
 }
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
-#include <numeric>
 #include <utility>
 
 #include "base/error.hpp"
@@ -15,18 +14,11 @@ namespace attnprobe::explain {
 namespace {
 
 constexpr size_t fewest_letters = 3;  // every text has shorter words
-constexpr int few_searches = 8;       // windows of a text; a pasted text has no more
-constexpr size_t most_choices = 3;    // per pattern: the set of all words is compiled at each start
+constexpr size_t most_choices = 3;    // per pattern: more would hardly exclude more texts
 
 RE2::Options pattern_options() {
   RE2::Options options = any_case();
   options.set_max_mem(int64_t{2} << 20);  // for each pattern that a text nearly matches; 8 MB each would add up
-  return options;
-}
-
-RE2::Options words_options() {
-  RE2::Options options = any_case();
-  options.set_max_mem(int64_t{32} << 20);
   return options;
 }
 
@@ -87,10 +79,21 @@ bool is_one_of(char c, std::string_view characters) {
 
 using Choice = std::vector<std::string>;
 
-std::string small_letters(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
+std::string small_letters(std::string_view text) {
+  std::string small(text);
+  for (char& c : small)
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+  return small;
+}
+
+// The first fewest_letters bytes.
+uint32_t head_of(const char* text) {
+  const auto byte = [&](size_t i) { return static_cast<uint32_t>(static_cast<unsigned char>(text[i])); };
+  return byte(0) | byte(1) << 8 | byte(2) << 16;
+}
+
+size_t hash_of(uint32_t head) {
+  return static_cast<uint16_t>(head ^ (head >> 11));
 }
 
 size_t shortest(const Choice& choice) {
@@ -173,6 +176,9 @@ MessagePatterns::MessagePatterns() {
         if (is_new) {
           of_words_.emplace_back();
           words_.push_back(place->first);
+          const uint32_t head = head_of(words_.back().data());
+          begun_by_[head].push_back(static_cast<int>(place->second));
+          heads_.set(hash_of(head));
         }
         of_words_[place->second].emplace_back(id, bit);
       }
@@ -187,25 +193,22 @@ void MessagePatterns::add(std::string pattern, const Wanted& wanted) {
 }
 
 std::vector<int> MessagePatterns::words_in(std::string_view text) const {
+  const std::string small = small_letters(text);
+  std::vector<char> is_found(words_.size());
   std::vector<int> numbers;
-  if (searches_.fetch_add(1, std::memory_order_relaxed) < few_searches) {
-    const std::string small = small_letters(std::string(text));
-    for (size_t i = 0; i < words_.size(); ++i)
-      if (small.find(words_[i]) != std::string::npos) numbers.push_back(static_cast<int>(i));
-    return numbers;
+  for (size_t at = 0; at + fewest_letters <= small.size(); ++at) {
+    const uint32_t head = head_of(small.data() + at);
+    if (!heads_.test(hash_of(head))) continue;
+    const auto begun = begun_by_.find(head);
+    if (begun == begun_by_.end()) continue;
+    for (const int number : begun->second) {
+      const auto index = static_cast<size_t>(number);
+      if (is_found[index] != 0 || small.compare(at, words_[index].size(), words_[index]) != 0) continue;
+      is_found[index] = 1;
+      numbers.push_back(number);
+    }
   }
-  std::call_once(set_once_, [&] {
-    auto set = std::make_unique<RE2::Set>(words_options(), RE2::UNANCHORED);
-    for (const std::string& words : words_)
-      if (set->Add(RE2::QuoteMeta(words), nullptr) < 0) fail(words);
-    if (!set->Compile()) fail("the set of words");
-    set_ = std::move(set);
-  });
-  RE2::Set::ErrorInfo error{RE2::Set::kNoError};
-  if (!set_->Match(piece(text), &numbers, &error) && error.kind != RE2::Set::kNoError) {
-    numbers.resize(words_.size());
-    std::iota(numbers.begin(), numbers.end(), 0);  // it ran out of memory, so any may match
-  }
+  std::ranges::sort(numbers);  // of several messages that match equally, the first counts
   return numbers;
 }
 

@@ -4,14 +4,15 @@
 #pragma once
 
 #include <re2/re2.h>
-#include <re2/set.h>
 
-#include <atomic>
+#include <bitset>
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -59,10 +60,9 @@ class MessagePatterns {
   std::vector<std::vector<std::pair<int, unsigned>>> of_words_;
   std::vector<int> without_words_;
   std::vector<std::string> words_;  // in small letters
-  // For a short text, compiling the set of all words costs more than separate searches.
-  mutable std::atomic<int> searches_{0};
-  mutable std::once_flag set_once_;
-  mutable std::unique_ptr<RE2::Set> set_;
+  // The words by their first letters, and the hashes of these: most places of a text begin no word.
+  std::unordered_map<uint32_t, std::vector<int>> begun_by_;
+  std::bitset<size_t{1} << 16> heads_;
 };
 
 /// All built-in patterns. Thread-safe.

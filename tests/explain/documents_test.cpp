@@ -135,10 +135,19 @@ TEST_CASE("A notebook is read as its cells show it", "[explain]") {
       "q = torch.randn(2, 16, 1024, 64, device='cuda', dtype=torch.float32)\n"
       "F.scaled_dot_product_attention(q, q, q)\n\u001b[0;31mRuntimeError\u001b[0m: No available kernel. Aborting execution.\n");
   CHECK(text_of_notebook(R"({"cells": 3})").empty());
+  CHECK(may_be_notebook("\n{ \"cells\": ["));
+  CHECK(may_be_notebook("{\"nbformat_minor\": 5"));
+  CHECK_FALSE(may_be_notebook("{\"cells_of\": 3"));
+  CHECK_FALSE(may_be_notebook("[{\"cells\": 3}]"));
   const Explained answered = explained(notebook.dump());
   REQUIRE_FALSE(answered.answer.refusals.empty());
   CHECK(answered.answer.refusals.front().id == "torch:dtype");
   CHECK(answered.answer.refusals.front().first_line == 3);
+  // Pictures make a notebook large.
+  Json large = notebook;
+  large["cells"].insert(large["cells"].begin(),
+                        {{"outputs", {{{"data", {{"image/png", std::string(size_t{5} << 20, 'A')}}}}}}});
+  CHECK(explained(large.dump()).answer.refusals.front().id == "torch:dtype");
 }
 
 TEST_CASE("A call in Transformer Engine's debug output is answered", "[explain]") {
