@@ -32,16 +32,18 @@ struct SuggestCommand {
   asking::SuggestOptions suggest;
 };
 
-bool is_helped(const Suggested& suggested) {
-  return suggested.result.usable == Usable::yes || !suggested.result.ways_out.empty();
+// Another model helps somebody who designs one, not a program that has one.
+bool is_helped(const Answer& result) {
+  return result.usable == Usable::yes || !std::ranges::all_of(result.ways_out, answer::is_other_model);
 }
 
 // The output of -o: for each result the config of its first way out, or its own if that is a yes.
 std::string configs_text(const std::vector<Suggested>& all) {
   Json configs = Json::array();
-  for (const auto& [result, gpus] : all) {
-    if (result.usable != Usable::yes && result.ways_out.empty()) continue;
-    Json config = to_json(result.ways_out.empty() ? result.config.spec : result.ways_out.front().spec);
+  for (const auto& suggested : all) {
+    const Answer& result = suggested.result;
+    if (!is_helped(result)) continue;
+    Json config = to_json(result.usable == Usable::yes ? result.config.spec : result.ways_out.front().spec);
     if (all.size() > 1) config["name"] = fmt::format("{} on {}", result.config.spec.name, result.target.id);
     configs.push_back(std::move(config));
   }
@@ -76,14 +78,13 @@ int suggest(SuggestCommand command) {
   const bool is_broken =
       std::any_of(all.begin(), all.end(), [](const auto& one) { return one.result.environment_broken; });
   if (is_broken) return environment_lacks;
-  return std::all_of(all.begin(), all.end(), is_helped) ? all_met : not_met;
+  return std::ranges::all_of(all, is_helped, &Suggested::result) ? all_met : not_met;
 }
 
 }  // namespace
 
 void add_suggest(CLI::App& app, Run& run) {
   auto options = std::make_shared<SuggestCommand>();
-  options->suggest.most = 5;
   auto* command = app.add_subcommand("suggest", "Find the smallest changes that make a config work; each is tried");
   add_config_options(*command, options->configs);
   add_framework_option(*command, options->ask.frameworks);
@@ -92,10 +93,10 @@ void add_suggest(CLI::App& app, Run& run) {
                    fmt::format("what is not to be changed, comma list of {}", fmt::join(asking::change_kinds(), ", ")))
       ->allow_extra_args(false)
       ->group("What is asked");
-  command->add_option("--most", options->suggest.most, "changes per config and GPU; default: 5")
+  command->add_option("--most", options->suggest.most, "changes per config and GPU; default: 3")
       ->check(CLI::Range(1, 100))
       ->group("What is asked");
-  command->add_option("--most-asked", options->suggest.most_asked, "questions per config and GPU; default: 160")
+  command->add_option("--most-asked", options->suggest.most_asked, "questions per config and GPU; default: 400")
       ->check(CLI::Range(1, 100'000))
       ->group("How far");
   command

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::answer {
@@ -12,6 +14,10 @@ std::string text_of(const FirstVersion& from) {
   if (from.asked) return fmt::format("from cuDNN {} ({} refuses)", version, from.refused_by.text());
   if (!from.asked_back_to.is_known()) return fmt::format("from cuDNN {} by rule", version);
   return fmt::format("from cuDNN {} by rule, asked back to {}", version, from.asked_back_to.text());
+}
+
+bool is_other_model(const WayOut& way) {
+  return std::ranges::find(way.kinds, "model") != way.kinds.end();
 }
 
 std::string text_of(const WayOut& way) {

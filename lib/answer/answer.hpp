@@ -44,9 +44,12 @@ struct WayOut {
   attention::AttentionSpec spec;     ///< the changed config
   int64_t engine = -1;               ///< of the first choice
   bool compiled = false;             ///< whether its plan was built, too
-  double work = 1, memory = 1;       ///< relative to the original: operations, and elements of Q, K, V and O
+  double work = 1, memory = 1;       ///< relative to the original: operations, and elements of Q, K, V, O and the bias
   std::string reproduce;
 };
+
+/// Whether it changes the model's shape. Else the model stays as it is, and only the call changes.
+bool is_other_model(const WayOut& way);
 
 /// "head dimensions padded with zeros to 104 and 104, the scale kept: supported here, by engine 8, 4 % more work"
 std::string text_of(const WayOut& way);
@@ -75,7 +78,7 @@ struct Answer : Question {
   /// None if unknown, and if no cuDNN supports it. By the version rules, unless other versions were asked
   /// (other_versions.hpp).
   std::optional<FirstVersion> from;
-  std::vector<WayOut> ways_out;  ///< cheapest first; empty if none were searched
+  std::vector<WayOut> ways_out;  ///< cheapest first; another model only if nothing else was found
   size_t ways_out_unasked = 0;   ///< changes that were not tried, since there are too many
   Severity severity = Severity::environment;
   std::string reproduce;  ///< the command that repeats this result

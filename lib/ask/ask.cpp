@@ -105,8 +105,8 @@ std::vector<Answers> ask(const Plan& given, const Session& session, const OnAnsw
     all.push_back(ask_group(group, plan, *whole, on_answer, before, add_ways_out));
     if (looks_further) {
       auto& results = all.back().results;
-      if (!plan.by_rule) advise(results, options, *whole, plan.suggest ? *plan.suggest : how_to_suggest(results));
       if (plan.further == Further::other_versions) ask_other_versions(all.back(), given.options, beside);
+      if (!plan.by_rule) advise(results, options, *whole, plan.suggest ? *plan.suggest : how_to_suggest(results));
     }
     before += cells_of({group});
   }

@@ -47,7 +47,7 @@ std::vector<std::string> checked_modes(std::vector<std::string> words, const std
 struct SuggestOptions {
   std::set<std::string> keep = {};  ///< kinds of changes that are not made
   size_t most = 3;                  ///< ways for one result
-  size_t most_asked = 160;          ///< questions for one result; beyond them it gives up
+  size_t most_asked = 400;          ///< questions for one result; beyond them it gives up
   bool two_at_a_time = true;        ///< where no single change is enough
   bool compile = true;              ///< the first choice of each way; else cuDNN's support check is all
 };

@@ -11,7 +11,6 @@ Json answer_suggest(const JsonView& params, const Means& means) {
   ProbeRequest request;
   asking::Plan& plan = request.plan;
   asking::SuggestOptions suggest;
-  suggest.most = 5;
   JsonObject object(params);
   const std::string gate = read_questions(object, request);
   if (const auto value = object.find_set("cudnn")) plan.cudnn = value->text();

@@ -6,6 +6,8 @@
 #include "answer/reasons.hpp"
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
+#include "base/text.hpp"
+#include "cudnn/library_info.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::changes_test {
@@ -64,6 +66,12 @@ TEST_CASE("Each feature has a change that does without it", "[suggest]") {
        "without the left window, which excludes no key"},
       {R"("head_dim": 64, "mask": "padding", "paged": {"block_size": 48})", "pages of 64 tokens"},
       {R"("head_dim": 64, "heads_kv": 1)", "K and V repeated to 2 heads"},
+      {R"("head_dim": 64, "pass": "bprop", "deterministic": true)", "with ordered dQ"},
+      {R"("head_dim": 160, "pass": "bprop")",
+       "V in two halves of head dimension 80: two calls, each has half of dV, and their other gradients add up"},
+      {R"("head_dim_qk": 160, "head_dim_v": 128)", "head dimensions padded with zeros to 192 and 128, the scale kept"},
+      {R"("head_dim": 64, "mask": {"causal": true, "window_left": 5})", "the mask as a bias tensor without a gradient"},
+      {R"("head_dim": 64, "alibi": true)", "ALiBi as a bias tensor without a gradient"},
   };
   for (const auto& [members, text] : cases) {
     INFO(members);
@@ -124,10 +132,118 @@ TEST_CASE("Ways out are asked, compiled, and the cheapest come first", "[suggest
   const Run kept =
       run_attnprobe("suggest --heads 4 --seqlen 256 --head-dim 100 --target h100 --keep head_dim,cudnn,target");
   CHECK(kept.exit_code == 1);
-  CHECK_THAT(kept.out, ContainsSubstring("no change of one or two fields makes it work"));
+  CHECK_THAT(kept.out, ContainsSubstring("no change of one or two fields makes this model work"));
   const Run unknown = run_attnprobe("suggest --heads 4 --seqlen 256 --head-dim 100 --keep head");
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, ContainsSubstring("--keep: \"head\" is not a kind of change"));
+}
+
+TEST_CASE("Head dimensions of another model come nearest first, and keep the rest", "[suggest]") {
+  const auto spec = spec_of(R"("head_dim_qk": 192, "head_dim_v": 256, "softcap": 5)");
+  const auto models = other_models(spec);
+  std::vector<std::string> texts;
+  for (const auto& model : models) texts.push_back(model.text);
+  CHECK(texts.front() == "head dimension 256 (another model)");
+  CHECK(std::find(texts.begin(), texts.end(), "head dimensions 192 and 128 (another model)") != texts.end());
+  attention::AttentionSpec other = spec;
+  models.front().make(other);
+  CHECK(other.head_dim_qk == 256);
+  CHECK(other.softcap == 5);
+  // The scale of a model follows its head dimension.
+  CHECK(attention::scale_of(other) == 1.0 / 16);
+}
+
+TEST_CASE("Two changes of one field do not reach into what the first removed", "[suggest]") {
+  const auto spec = spec_of(R"("head_dim": 64, "mask": "padding", "paged": {"block_size": 48}, "dropout": 0.1)");
+  const auto changes = changes_of(spec, true);
+  for (const auto& one : changes)
+    for (const auto& other : changes) {
+      if (one.cost > other.cost) continue;
+      attention::AttentionSpec both = spec;
+      one.make(both);
+      other.make(both);
+      CHECK_FALSE(attention::describe(both).empty());
+    }
+}
+
+TEST_CASE("A model that cuDNN does not train is told the nearest one that it does", "[suggest]") {
+  const std::string asked = "suggest --pass bprop --heads 16 --seqlen 2048 --head-dim 256 --causal -t ";
+  const Run json = run_attnprobe(asked + "rtx4090 --keep cudnn --format json");
+  CHECK(json.exit_code == 1);  // this model has no way out
+  const Json result = json.json()["results"][0];
+  CHECK_THAT(result["root_cause"]["reason"].get<std::string>(),
+             ContainsSubstring("Embedding dim per head for q and k is not less than equal to 128"));
+  REQUIRE(result["ways_out"].size() == 1);
+  const Json& way = result["ways_out"][0];
+  CHECK(way["changes"] == Json{"head dimension 128 (another model)"});
+  CHECK(way["kinds"] == Json{"model"});
+  CHECK(way["compiled"] == true);
+  // 128 wherever any works, and what is nearer on single GPUs.
+  const Json& models = result["other_models"];
+  REQUIRE(models.size() > 1);
+  CHECK(models[0]["head_dim_qk"] == 128);
+  CHECK(models[0]["head_dim_v"] == 128);
+  CHECK(std::find(models[0]["gpus"].begin(), models[0]["gpus"].end(), "rtx4090") != models[0]["gpus"].end());
+  CHECK(models[1]["head_dim_qk"] == 192);
+  CHECK(models[1]["head_dim_v"] == 128);
+  CHECK(models[1]["gpus"] == Json{"b200"});
+
+  const std::string text = run_attnprobe(asked + "rtx4090", {{"COLUMNS", "80"}}).out;
+  const size_t none = text.find("no change of one or two fields makes this model work");
+  CHECK(none != std::string::npos);
+  CHECK(text.find("(another model)") > none);
+  CHECK_THAT(text, ContainsSubstring("192/128 on b200"));
+  size_t rows = 0;
+  for (const auto& line : split(text, '\n')) rows += 1 + (line.empty() ? 0 : line.size() - 1) / 80;
+  CHECK(rows <= 24);
+
+  const Json kept = run_attnprobe(asked + "rtx4090 --keep cudnn,model --format json").json()["results"][0];
+  CHECK(kept["ways_out"].empty());
+  CHECK(kept["other_models"].empty());
+  const Run plain = run_attnprobe("--pass bprop --heads 16 --seqlen 2048 --head-dim 256 --causal -t rtx4090");
+  CHECK(plain.exit_code == 1);
+  CHECK_THAT(plain.out, ContainsSubstring("head dimension 128 (another model)"));
+}
+
+TEST_CASE("V in halves trains what has no kernel for a wide V", "[suggest]") {
+  const Run run = run_attnprobe(
+      "suggest --pass bprop --heads 16 --seqlen 2048 --head-dim-qk 192 --head-dim-v 256 --causal -t b200 "
+      "--keep cudnn,target --format json");
+  CHECK(run.exit_code == 0);
+  const Json result = run.json()["results"][0];
+  CHECK_THAT(result["root_cause"]["reason"].get<std::string>(), ContainsSubstring("Embedding dim per head"));
+  REQUIRE_FALSE(result["ways_out"].empty());
+  CHECK(
+      result["ways_out"][0]["changes"] ==
+      Json{"V in two halves of head dimension 128: two calls, each has half of dV, and their other gradients add up"});
+  CHECK(result["ways_out"][0]["config"]["head_dim_v"] == 128);
+}
+
+TEST_CASE("A softcap that does not go with a window goes with the mask as a bias", "[suggest]") {
+  const Run run = run_attnprobe(
+      "suggest --heads 8 --seqlen 1000 --head-dim-qk 256 --head-dim-v 64 --dtype bf16 --softcap 30 -t b200 "
+      "--mask '{\"causal\": true, \"window_left\": 511}' --keep cudnn,target --format json");
+  const Json result = run.json()["results"][0];
+  CHECK(result["usable"] == "no");
+  CHECK(result["root_cause"]["category"] == "mask");
+  REQUIRE_FALSE(result["ways_out"].empty());
+  CHECK(result["ways_out"][0]["config"]["bias"]["shape"] == "11ss");
+  CHECK(result["ways_out"][0]["config"]["softcap"] == 30);
+}
+
+TEST_CASE("A deterministic backward pass without room for its workspace gets ordered dQ", "[suggest][versions]") {
+  const auto found = cudnn::find_version("9.27");
+  if (!found) {
+    WARN("SKIPPED: no cuDNN 9.27 is here");
+    return;
+  }
+  const Run run = run_attnprobe(
+      "--pass bprop --heads 16 --seqlen 2048 --head-dim 128 --deterministic true --max-workspace 1M -t h100 --cudnn 9.27 "
+      "--format json");
+  const Json result = run.json()["results"][0];
+  CHECK_THAT(result["root_cause"]["reason"].get<std::string>(), ContainsSubstring("its workspace of 128 MiB"));
+  REQUIRE_FALSE(result["ways_out"].empty());
+  CHECK(result["ways_out"][0]["changes"] == Json{"with ordered dQ"});
 }
 
 TEST_CASE("Two changes are made together where one is not enough", "[suggest]") {

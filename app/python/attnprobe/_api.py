@@ -151,7 +151,7 @@ def suggest(
 
     keep: excluded kinds of changes: "dtype,layout". With "cudnn" and "target" no others are asked.
 
-    most: ways for a config on a target, 5 by default. most_asked: questions for one before it gives up, 160 by default.
+    most: ways for a config on a target, 3 by default. most_asked: questions for one before it gives up, 400 by default.
     """
     return Suggestions.from_dict(_service.call(
         "suggest",

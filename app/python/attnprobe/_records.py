@@ -258,7 +258,7 @@ class WayOut(_behaviour.WayOut, Document):
     compiled: bool = False
     #: times the floating point operations of what was asked
     work: float = 0.0
-    #: times its elements of Q, K, V and O
+    #: times its elements of Q, K, V, O and the bias
     memory: float = 0.0
     #: with the changes
     config: Mapping[str, Any] = field(default_factory=dict)

@@ -26,6 +26,8 @@ class Suggestion(Document):
     ways_out: Tuple[WayOut, ...] = ()
     #: representative GPUs on which the same config is a yes
     gpus: Tuple[str, ...] = ()
+    #: other head dimensions, and the GPUs on which they work: keys "head_dim_qk", "head_dim_v", "gpus"
+    other_models: Tuple[Mapping[str, Any], ...] = ()
     #: changes that were left untried when it gave up: ``most_asked``
     not_tried: int = 0
 
@@ -36,8 +38,8 @@ class Suggestion(Document):
 
     @property
     def helped(self) -> bool:
-        """Whether it is a yes, or can become one."""
-        return self.usable == Usable.YES or bool(self.ways_out)
+        """Whether it is a yes, or can become one as the same model."""
+        return self.usable == Usable.YES or any("model" not in way.kinds for way in self.ways_out)
 
     @property
     def why(self) -> str:
@@ -50,7 +52,7 @@ class Suggestion(Document):
         lines = [f"{self.name} on {self.target.id}, cuDNN {self.cudnn.version}: {self.usable or self.verdict}" + (f", {self.why}" if self.why else "")]
         lines += [f"  {number}  {way}\n     {way.reproduce}" for number, way in enumerate(self.ways_out, 1)]
         if not self.helped:
-            lines.append("  no change of the config was found" + (f"; {self.not_tried} more were not tried" if self.not_tried else ""))
+            lines.append("  no change that keeps the model was found" + (f"; {self.not_tried} more were not tried" if self.not_tried else ""))
         if self.gpus:
             lines.append("  works unchanged on " + ", ".join(self.gpus))
         return "\n".join(lines)

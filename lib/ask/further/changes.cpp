@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bit>
 #include <set>
+#include <tuple>
+#include <utility>
 
 #include "attention/fields.hpp"
 
@@ -30,6 +32,9 @@ void all_in(AttentionSpec& spec, const std::string& axes) {
   spec.q = spec.k = spec.v = {axes, {}};
   spec.o = spec.d_o = spec.dq = spec.dk = spec.dv = std::nullopt;
 }
+
+// Head dimensions of Q and K with others of V for which cuDNN has kernels: multi-head latent attention's.
+constexpr std::pair<int64_t, int64_t> uneven_head_dims[] = {{192, 128}, {576, 512}};
 
 // Every tensor in bf16.
 void to_bf16(AttentionSpec& spec) {
@@ -64,6 +69,9 @@ class Changes {
     add(square && bottom_right, "mask", ChangeCost::none,
         "the mask aligned top-left, which is the same for equal lengths",
         [](AttentionSpec& s) { s.mask.alignment = attention::Alignment::top_left; });
+    add(bottom_right && !spec_.mask.padding && spec_.seqlen_q == 1 && spec_.mask.window_right == 0, "mask",
+        ChangeCost::none, "without the causal mask, which excludes no key of the last query",
+        [](AttentionSpec& s) { s.mask.window_right.reset(); });
     const bool spans_all =
         spec_.mask.window_left && *spec_.mask.window_left >= spec_.seqlen_kv - 1 && spec_.seqlen_q <= spec_.seqlen_kv;
     add(spans_all, "mask", ChangeCost::none, "without the left window, which excludes no key",
@@ -103,7 +111,9 @@ class Changes {
       const auto size = static_cast<uint64_t>(spec_.paged->block_size);
       for (const int64_t better : {static_cast<int64_t>(std::bit_ceil(size)), int64_t{64}, int64_t{128}})
         add(better != spec_.paged->block_size, "paged", ChangeCost::layout, fmt::format("pages of {} tokens", better),
-            [better](AttentionSpec& s) { s.paged->block_size = better; });
+            [better](AttentionSpec& s) {
+              if (s.paged) s.paged->block_size = better;  // another change may have made K and V contiguous
+            });
     }
     add(spec_.cu_seqlens.has_value(), "cu_seqlens", ChangeCost::layout,
         "a length for each sequence instead of prefix sums", [](AttentionSpec& s) { s.cu_seqlens.reset(); });
@@ -136,8 +146,8 @@ class Changes {
       pad(next_multiple(spec_.head_dim_qk, of), next_multiple(spec_.head_dim_v, of));
     const int64_t both = std::max(spec_.head_dim_qk, spec_.head_dim_v);
     pad(next_multiple(both, 8), next_multiple(both, 8));
-    for (const int64_t whole : {64, 128, 192, 256})
-      if (both <= whole) pad(whole, whole);
+    for (const int64_t whole : {64, 128, 192, 256}) pad(whole, whole);
+    for (const auto& [qk, v] : uneven_head_dims) pad(qk, v);
     if (spec_.paged || is_ragged(spec_) || spec_.bias) return;
     for (const int64_t of : {64, 128}) {
       const int64_t q = next_multiple(spec_.seqlen_q, of), kv = next_multiple(spec_.seqlen_kv, of);
@@ -155,12 +165,34 @@ class Changes {
     }
   }
 
+  // A bias is added after the softcap and the score modifier, so it can hold what masks and ALiBi do.
+  void add_bias_tensor() {
+    if (spec_.bias || spec_.paged || is_ragged(spec_) || is_fp8(spec_) || spec_.pattern == Pattern::two_matmul) return;
+    const auto as_bias = [&](bool applies, const std::string& kind, const std::string& what, const std::string& shape,
+                             std::function<void(AttentionSpec&)> drop) {
+      add(applies, kind, ChangeCost::padding, fmt::format("{} as a bias tensor without a gradient", what),
+          [shape, drop = std::move(drop)](AttentionSpec& s) {
+            s.bias.emplace().shape = shape;
+            drop(s);
+          });
+    };
+    as_bias(spec_.mask.has_diagonal() && !spec_.mask.padding, "mask", "the mask", "11ss",
+            [](AttentionSpec& s) { s.mask = {}; });
+    as_bias(spec_.mask.window_left && spec_.mask.window_right && !spec_.mask.padding, "mask", "the window's left end",
+            "11ss", [](AttentionSpec& s) { s.mask.window_left.reset(); });
+    as_bias(spec_.alibi, "alibi", "ALiBi", "1hss", [](AttentionSpec& s) { s.alibi = false; });
+    as_bias(spec_.block_mask, "block_mask", "the block mask", "bhss", [](AttentionSpec& s) { s.block_mask = false; });
+  }
+
   // Parts of V, of the batch or of the heads can be computed in separate calls.
   void add_splitting() {
     if (has_strides(spec_)) return;
-    const bool even_v = spec_.head_dim_v % 16 == 0 && !is_bprop(spec_) && spec_.head_dim_v > 64;
+    // dS = P (dO Vᵀ - D) is linear in dO and V, so every gradient but dV is the sum of the two calls'.
+    const bool even_v = spec_.head_dim_v % 2 == 0 && spec_.head_dim_v > 64 && !(is_bprop(spec_) && is_fp8(spec_));
     add(even_v && spec_.pattern != Pattern::mha, "head_dim", ChangeCost::splitting,
-        fmt::format("V in two halves of head dimension {}: two calls, each computes the scores", spec_.head_dim_v / 2),
+        fmt::format(
+            "V in two halves of head dimension {}: two calls, {}", spec_.head_dim_v / 2,
+            is_bprop(spec_) ? "each has half of dV, and their other gradients add up" : "each computes the scores"),
         [](AttentionSpec& s) { s.head_dim_v /= 2; });
     add(spec_.batch > 1 && spec_.batch % 2 == 0, "batch", ChangeCost::splitting,
         fmt::format("two calls with half the batch, {}, each", spec_.batch / 2), [](AttentionSpec& s) {
@@ -202,6 +234,8 @@ class Changes {
   void add_fixed_order() {
     add(is_bprop(spec_) && !spec_.deterministic, "deterministic", ChangeCost::none, "in the deterministic form",
         [](AttentionSpec& s) { s.deterministic = true; });
+    add(is_bprop(spec_) && !spec_.ordered_dq, "deterministic", ChangeCost::none,
+        "in the deterministic form, with ordered dQ", [](AttentionSpec& s) { s.deterministic = s.ordered_dq = true; });
   }
 
   void add_options() {
@@ -211,6 +245,8 @@ class Changes {
           s.max_logit = s.sum_exp = false;
           s.stats = true;
         });
+    add(spec_.deterministic && !spec_.ordered_dq, "deterministic", ChangeCost::none, "with ordered dQ",
+        [](AttentionSpec& s) { s.ordered_dq = true; });
     add(spec_.ordered_dq, "deterministic", option, "without ordered dQ",
         [](AttentionSpec& s) { s.ordered_dq = false; });
     add(is_bprop(spec_) && spec_.deterministic, "deterministic", option, "without determinism",
@@ -263,6 +299,7 @@ std::vector<Change> changes_of(const AttentionSpec& spec, bool must_not_vary) {
   changes.add_forms();
   changes.add_layouts();
   changes.add_padding();
+  changes.add_bias_tensor();
   changes.add_splitting();
   changes.add_types();
   changes.add_options();
@@ -270,11 +307,34 @@ std::vector<Change> changes_of(const AttentionSpec& spec, bool must_not_vary) {
   return changes.take();
 }
 
+std::vector<Change> other_models(const AttentionSpec& spec) {
+  if (has_strides(spec)) return {};
+  const auto asked = std::pair(spec.head_dim_qk, spec.head_dim_v);
+  const auto [qk, v] = asked;
+  std::set<std::pair<int64_t, int64_t>> shapes{{qk, qk}, {v, v}, {qk / 8 * 8, v / 8 * 8}};
+  shapes.emplace(next_multiple(qk, 8), next_multiple(v, 8));
+  shapes.insert(std::begin(uneven_head_dims), std::end(uneven_head_dims));
+  for (const int64_t both : {64, 80, 96, 112, 128, 160, 192, 256, 512}) shapes.emplace(both, both);
+  std::erase_if(shapes, [&](const auto& shape) { return shape == asked || shape.first == 0 || shape.second == 0; });
+  std::vector<std::pair<int64_t, int64_t>> nearest(shapes.rbegin(), shapes.rend());
+  std::ranges::stable_sort(nearest, {}, [&](const auto& shape) {
+    return std::abs(shape.first - asked.first) + std::abs(shape.second - asked.second);
+  });
+  std::vector<Change> models;
+  for (const auto& [new_qk, new_v] : nearest)
+    models.push_back(
+        {"model", ChangeCost::model,
+         new_qk == new_v ? fmt::format("head dimension {} (another model)", new_qk)
+                         : fmt::format("head dimensions {} and {} (another model)", new_qk, new_v),
+         [shape = std::pair(new_qk, new_v)](AttentionSpec& s) { std::tie(s.head_dim_qk, s.head_dim_v) = shape; }});
+  return models;
+}
+
 std::vector<std::string> change_kinds() {
-  return {"alibi",         "batch",   "bias",    "block_mask",  "compute_dtype", "cu_seqlens", "cudnn",
-          "deterministic", "dropout", "dtype",   "head_dim",    "heads",         "layout",     "mask",
-          "max_logit",     "paged",   "pattern", "ragged_unit", "rope",          "score_mod",  "seqlen",
-          "shapes",        "sink",    "softcap", "stats",       "target"};
+  return {"alibi",         "batch",   "bias",  "block_mask", "compute_dtype", "cu_seqlens", "cudnn",
+          "deterministic", "dropout", "dtype", "head_dim",   "heads",         "layout",     "mask",
+          "max_logit",     "model",   "paged", "pattern",    "ragged_unit",   "rope",       "score_mod",
+          "seqlen",        "shapes",  "sink",  "softcap",    "stats",         "target"};
 }
 
 }  // namespace attnprobe::asking

@@ -18,6 +18,7 @@ enum class ChangeCost {
   precision,    ///< nearly the same numbers
   option,       ///< one output or property less
   computation,  ///< another result
+  model,        ///< another model
 };
 
 struct Change {
@@ -30,6 +31,10 @@ struct Change {
 /// Single changes that apply to a config, cheapest first; two of different kinds can be combined. `must_not_vary`: also
 /// the deterministic form, which is otherwise useless.
 std::vector<Change> changes_of(const attention::AttentionSpec& spec, bool must_not_vary = false);
+
+/// Other head dimensions, nearest first: those that models are built with, and the nearest multiples of 8. Each is another
+/// model, of kind "model". None for tensors with explicit strides.
+std::vector<Change> other_models(const attention::AttentionSpec& spec);
 
 /// The kinds of changes, for --help and messages.
 std::vector<std::string> change_kinds();

@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
+#include <set>
+#include <tuple>
 
 #include "answer/reasons.hpp"
 #include "ask/plain.hpp"
@@ -22,28 +25,27 @@ struct Candidate {
   std::vector<const Change*> changes;
   AttentionSpec spec;
   double work = 1, memory = 1;  // see WayOut
+  double distance = 0;          // of another model's head dimensions
 };
 
 // First the kind of cost, then its amount. Two changes cost more than one of the same kind.
-std::pair<int, double> price_of(const Candidate& candidate) {
+std::tuple<int, double, double> price_of(const Candidate& candidate) {
   int cost = 0;
   for (const Change* change : candidate.changes) cost += 1 << static_cast<int>(change->cost);
-  return {cost, candidate.work + candidate.memory};
+  return {cost, candidate.distance, candidate.work + candidate.memory};
 }
 
-void sort_by_price(std::vector<Candidate>& candidates) {
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const auto& a, const auto& b) { return price_of(a) < price_of(b); });
-}
-
-// The elements of Q, K, V and O: the least that a call moves.
+// The elements of Q, K, V, O and the bias: the least that a call moves.
 double elements_of(const AttentionSpec& s) {
   const auto tensor = [&](int64_t heads, int64_t seqlen, int64_t head_dim) {
     return static_cast<double>(s.batch) * static_cast<double>(heads) * static_cast<double>(seqlen) *
            static_cast<double>(head_dim);
   };
+  double bias = s.bias ? 1 : 0;
+  if (s.bias)
+    for (const int64_t extent : bias_dims(s)) bias *= static_cast<double>(extent);
   return tensor(s.heads_q, s.seqlen_q, s.head_dim_qk + s.head_dim_v) + tensor(s.heads_kv, s.seqlen_kv, s.head_dim_qk) +
-         tensor(heads_v(s), s.seqlen_kv, s.head_dim_v);
+         tensor(heads_v(s), s.seqlen_kv, s.head_dim_v) + bias;
 }
 
 bool asks_again(const Answer& result) {
@@ -76,7 +78,8 @@ class Suggester {
         session_(session),
         suggest_(suggest),
         changes_(changes_of(result.config.spec, options.constraints.deterministic)),
-        asked_for_(to_json(result.config.spec)),
+        models_(other_models(result.config.spec)),
+        seen_{to_json(result.config.spec).dump()},
         work_(attention_flop(result.config.spec)),
         memory_(elements_of(result.config.spec)) {
     options_.walk.engines = probe::Engines::heuristic;
@@ -84,34 +87,62 @@ class Suggester {
     options_.walk.until_works = true;
     options_.walk.plans = probe::Plans::none;
     std::erase_if(changes_, [&](const Change& change) { return suggest.keep.count(change.kind) != 0; });
+    if (suggest.keep.count("model") + suggest.keep.count("head_dim") != 0) models_.clear();
   }
 
   void run() {
     if (is_bound_by_name(result_)) return;
-    std::vector<Candidate> singles, pairs;
-    for (const auto& change : changes_)
-      if (auto made = with({&change})) singles.push_back(std::move(*made));
-    sort_by_price(singles);
-    take(singles);
-    if (result_.ways_out.empty() && suggest_.two_at_a_time) {
-      for (size_t a = 0; a < changes_.size(); ++a)
-        for (size_t b = a + 1; b < changes_.size(); ++b)
-          if (changes_[a].kind != changes_[b].kind)
-            if (auto made = with({&changes_[a], &changes_[b]})) pairs.push_back(std::move(*made));
-      sort_by_price(pairs);
-      take(pairs);
-    }
+    take(singles(changes_));
+    if (result_.ways_out.empty() && suggest_.two_at_a_time) take(pairs());
+    // Another model is the last resort, so it is asked for however many changes were.
+    asked_ = 0;
+    if (result_.ways_out.empty()) take(singles(models_));
+    if (result_.ways_out.empty() && suggest_.two_at_a_time) take(models_with_change());
   }
 
  private:
-  std::optional<Candidate> with(std::vector<const Change*> changes) const {
-    Candidate candidate{.changes = std::move(changes), .spec = result_.config.spec};
+  std::vector<Candidate> singles(const std::vector<Change>& changes) {
+    std::vector<Candidate> candidates;
+    for (const Change& change : changes) candidates.push_back(with({&change}));
+    return worth_asking(std::move(candidates));
+  }
+
+  std::vector<Candidate> pairs() {
+    std::vector<Candidate> candidates;
+    for (size_t a = 0; a < changes_.size(); ++a)
+      for (size_t b = a + 1; b < changes_.size(); ++b) candidates.push_back(with({&changes_[a], &changes_[b]}));
+    return worth_asking(std::move(candidates));
+  }
+
+  std::vector<Candidate> models_with_change() {
+    std::vector<Candidate> candidates;
+    for (const Change& model : models_)
+      for (const Change& change : changes_)
+        if (change.kind != "head_dim") candidates.push_back(with({&model, &change}));
+    return worth_asking(std::move(candidates));
+  }
+
+  Candidate with(std::vector<const Change*> changes) const {
+    const AttentionSpec& asked = result_.config.spec;
+    Candidate candidate{.changes = std::move(changes), .spec = asked};
     for (const Change* change : candidate.changes) change->make(candidate.spec);
-    if (!contradictions(candidate.spec).empty() || to_json(candidate.spec) == asked_for_) return std::nullopt;
+    const AttentionSpec& spec = candidate.spec;
     const double calls = calls_of(candidate);
-    if (work_ > 0) candidate.work = calls * attention_flop(candidate.spec) / work_;
-    candidate.memory = calls * elements_of(candidate.spec) / memory_;
+    if (work_ > 0) candidate.work = calls * attention_flop(spec) / work_;
+    candidate.memory = calls * elements_of(spec) / memory_;
+    if (candidate.changes.front()->cost == ChangeCost::model)
+      candidate.distance = static_cast<double>(std::abs(spec.head_dim_qk - asked.head_dim_qk) +
+                                               std::abs(spec.head_dim_v - asked.head_dim_v));
     return candidate;
+  }
+
+  // The cheapest first, each config once.
+  std::vector<Candidate> worth_asking(std::vector<Candidate> candidates) {
+    std::ranges::stable_sort(candidates, {}, price_of);
+    std::erase_if(candidates, [&](const Candidate& candidate) {
+      return !contradictions(candidate.spec).empty() || !seen_.insert(to_json(candidate.spec).dump()).second;
+    });
+    return candidates;
   }
 
   // Keeps the candidates, cheapest first, that work and whose first choice compiles.
@@ -202,20 +233,19 @@ class Suggester {
   }
 
   static double calls_of(const Candidate& candidate) {
-    return std::any_of(
-               candidate.changes.begin(), candidate.changes.end(),
-               [](const Change* change) { return change->cost == ChangeCost::splitting && change->kind != "rope"; })
-               ? 2
-               : 1;
+    double calls = 1;
+    for (const Change* change : candidate.changes)
+      if (change->cost == ChangeCost::splitting && change->kind != "rope") calls *= 2;
+    return calls;
   }
 
   Answer& result_;
   PlanOptions options_;
   const Session& session_;
   const SuggestOptions& suggest_;
-  std::vector<Change> changes_;
-  Json asked_for_;        // the original config
-  double work_, memory_;  // of the original config
+  std::vector<Change> changes_, models_;
+  std::set<std::string> seen_;  // the configs that were asked
+  double work_, memory_;        // of the original config
   size_t asked_ = 0;
 };
 
@@ -229,11 +259,11 @@ void advise(Answer& result, const PlanOptions& options, const Session& session, 
   const auto* known = answer::find_reason({result.root_cause->status, result.root_cause->reason});
   if (known != nullptr && !known->changes.empty() && result.ways_out_unasked == 0)
     result.root_cause->in_general.clear();
-  // Fixes follow the reason, before the answers of other GPUs.
-  std::vector<std::string> texts;
-  texts.reserve(result.ways_out.size());
-  for (const auto& way : result.ways_out) texts.push_back(fmt::format("{}\n{}", text_of(way), way.reproduce));
+  // Fixes follow the reason, before the answers of other GPUs and versions; another model comes last.
   auto& advice = result.root_cause->advice;
+  std::vector<std::string> texts;
+  for (const auto& way : result.ways_out)
+    (is_other_model(way) ? advice : texts).push_back(fmt::format("{}\n{}", text_of(way), way.reproduce));
   advice.insert(advice.begin(), texts.begin(), texts.end());
 }
 

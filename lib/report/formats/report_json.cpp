@@ -92,7 +92,7 @@ Json ways_out_schema() {
                      {"engine", described(type("integer"), "of the first choice")},
                      {"compiled", described(type("boolean"), "whether its plan was built, too")},
                      {"work", described(type("number"), "times the floating point operations of what was asked")},
-                     {"memory", described(type("number"), "times its elements of Q, K, V and O")},
+                     {"memory", described(type("number"), "times its elements of Q, K, V, O and the bias")},
                      {"config", described(type("object"), "with the changes")},
                      {"reproduce", type("string")}}));
 }

@@ -8,9 +8,18 @@
 
 namespace attnprobe::studies {
 
+/// Head dimensions of another model that work on these GPUs, by id.
+struct OtherModel {
+  int64_t head_dim_qk = 0, head_dim_v = 0;
+  std::vector<std::string> gpus;
+};
+
 struct Suggested {
   answer::Answer result;
   std::vector<std::string> gpus;  ///< representative ones, by id, on which the same config is a yes; empty for a yes
+  /// The nearest shape for every representative GPU that has one, then nearer shapes of single GPUs. Empty if no shape
+  /// works on the result's own target.
+  std::vector<OtherModel> other_models;
 };
 
 /// The excluded kinds of changes, from words such as "dtype,layout". `place` begins the Error(usage) for an unknown
