@@ -32,7 +32,7 @@ struct SuggestCommand {
   asking::SuggestOptions suggest;
 };
 
-// Another model helps somebody who designs one, not a program that has one.
+// Another model helps its designer, not a program that runs an existing one.
 bool is_helped(const Answer& result) {
   return result.usable == Usable::yes || !std::ranges::all_of(result.ways_out, answer::is_other_model);
 }

@@ -17,7 +17,7 @@
 namespace attnprobe::studies {
 namespace {
 
-// What the GPUs say about a refused question, and about other models.
+// The GPUs' answers to a refused question, and to other models.
 struct Elsewhere {
   std::set<std::string> unchanged;
   std::vector<OtherModel> models;  // nearest first
