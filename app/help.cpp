@@ -81,9 +81,16 @@ std::string usage_of(const CLI::App& command, const std::string& name) {
   return text + " [options]";
 }
 
-std::string examples_of(const CommandHelp* help) {
+std::string examples_of(const CommandHelp* help, const std::string& name) {
   if (help == nullptr || help->examples.empty()) return "";
-  return fmt::format("\nexamples\n  attnprobe {}\n", fmt::join(help->examples, "\n  attnprobe "));
+  std::string text = "\nexamples\n";
+  for (const auto& words : help->examples) {
+    text += "  attnprobe";
+    if (name != "probe") text.append(" ").append(name);
+    if (!words.empty()) text.append(" ").append(words);
+    text += "\n";
+  }
+  return text;
 }
 
 std::string below_of(const CLI::App& command, size_t width, bool wraps) {
@@ -115,7 +122,7 @@ std::string short_help(const CLI::App& command, const std::string& name) {
     for (const CLI::Option* option : command.get_options())
       if (option->get_name(false, true) != "-h,--help") add(option);
   }
-  text += examples_of(help);
+  text += examples_of(help, name);
   return text + fmt::format("\nattnprobe {} --help shows every option{}.\n", name,
                             has_fields(command) ? ", help fields the config's" : "");
 }
@@ -134,7 +141,7 @@ std::string full_help(const CLI::App& command, const std::string& name, size_t w
       if (option->get_group() == group) text += row(names_of(*option), option->get_description(), width, true);
   }
   if (has_fields(command)) text += "\nEach field of a config is an option: attnprobe help fields\n";
-  text += examples_of(help_of(command.get_name()));
+  text += examples_of(help_of(command.get_name()), name);
   if (!command.get_footer().empty()) text += "\n" + report::wrapped(command.get_footer(), 0, width);
   return text;
 }

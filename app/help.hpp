@@ -16,7 +16,7 @@ struct CommandHelp {
   std::string below = {};                   ///< the command that it is called through: "matrix diff", "dev audit"
   std::string brief = {};                   ///< for the list of commands; "": its description
   std::vector<std::string> essential = {};  ///< the options of its short help, without dashes
-  std::vector<std::string> examples = {};
+  std::vector<std::string> examples = {};   ///< the words after the command's name
 };
 const std::vector<CommandHelp>& command_helps();
 

@@ -14,6 +14,30 @@ namespace {
 
 const std::string problem = "--heads 8 --seqlen 128 --head-dim 64";
 
+const std::vector<std::string>& commands() {
+  static const std::vector<std::string> all{
+      "probe",        "matrix",     "limits",   "suggest",     "explain",      "replay",      "trace",
+      "bugs",         "tune",       "plans",    "doctor",      "targets",      "cudnn",       "serve",
+      "schema",       "completion", "dev",      "matrix diff", "matrix merge", "matrix site", "dev audit",
+      "dev selftest", "dev reduce", "dev hunt", "dev cache",   "cudnn fetch"};
+  return all;
+}
+
+// The examples of a help screen, without what only a shell sees, and with --help for the command that they run.
+std::vector<std::string> examples_with_help(const std::string& help) {
+  std::vector<std::string> examples;
+  const std::string_view begin = "\nexamples\n";
+  if (help.find(begin) == std::string::npos) return examples;
+  for (auto& line : split(help.substr(help.find(begin) + begin.size()), '\n')) {
+    if (!line.starts_with("  attnprobe")) break;
+    std::string words = line.substr(std::string_view("  attnprobe").size());
+    words.resize(std::min(words.find_first_of("|>"), words.size()));
+    words.insert(std::min(words.find(" -- "), words.size()), " --help ");
+    examples.push_back(std::move(words));
+  }
+  return examples;
+}
+
 }  // namespace
 
 TEST_CASE("exit code 0: every result as expected", "[cli]") {
@@ -355,21 +379,33 @@ TEST_CASE("Short help is a screen, full help is wrapped", "[cli][help]") {
   check_screen(all);
   CHECK_THAT(all, ContainsSubstring("\nask         probe ") && ContainsSubstring("\nunderstand  explain ") &&
                       ContainsSubstring("\ndevelop     dev "));
-  for (const char* command :
-       {"probe",      "matrix",   "limits",      "suggest",      "explain",     "replay",    "trace",
-        "bugs",       "tune",     "doctor",      "targets",      "cudnn",       "serve",     "schema",
-        "completion", "dev",      "matrix diff", "matrix merge", "matrix site", "dev audit", "dev selftest",
-        "dev reduce", "dev hunt", "dev cache",   "cudnn fetch"}) {
+  for (const auto& command : commands()) {
     INFO(command);
-    const std::string brief = run_attnprobe(std::string(command) + " -h").out;
+    const std::string brief = run_attnprobe(command + " -h").out;
     check_screen(brief);
-    CHECK_THAT(brief, ContainsSubstring(std::string("attnprobe ") + command));
-    check_width(run_attnprobe(std::string(command) + " --help").out);
+    CHECK_THAT(brief, ContainsSubstring("attnprobe " + command));
+    check_width(run_attnprobe(command + " --help").out);
   }
   CHECK(run_attnprobe("help matrix diff").out == run_attnprobe("diff --help").out);
   CHECK_THAT(run_attnprobe("help fields").out, ContainsSubstring("--sliding-window, --window"));
   CHECK(run_attnprobe("version").out == run_attnprobe("--version").out);
   CHECK_THAT(run_attnprobe("help modle").err, ContainsSubstring("\"modle\" is not a command"));
+}
+
+TEST_CASE("The examples of a help screen run the command whose help it is, with options that it has", "[cli][help]") {
+  const std::string fields = run_attnprobe("help fields").out;
+  size_t seen = 0;
+  for (const auto& command : commands()) {
+    const std::string help = run_attnprobe(command + " --help").out;
+    for (const auto& example : examples_with_help(help)) {
+      INFO(command << ": attnprobe" << example);
+      ++seen;
+      CHECK_THAT(run_attnprobe(example).out, ContainsSubstring("\nusage: attnprobe " + command));
+      for (const auto& word : split(example.substr(0, example.find(" -- ")), ' '))
+        if (word.starts_with("--") && word != "--help") CHECK(contains(help + fields, word));
+    }
+  }
+  CHECK(seen > commands().size());
 }
 
 TEST_CASE("the version is printed", "[cli]") {
