@@ -97,6 +97,19 @@ TEST_CASE("the same engine config with other machine code is a change of kernel,
   const auto before = with_kernel("aa", 0);
   CHECK(change(before, with_kernel("aa", 0)).empty());
   CHECK(change(before, with_kernel("bb", 0)) == "kernel_changed");
+  auto other = with_kernel("bb", 8);
+  other.engines[0].kernels[0].registers = 255;
+  other.engines[0].shared_memory_bytes = 1024;
+  const KernelCounts counts = diff_cells(table(before), table(other), {}).kernels;
+  CHECK(Json(counts) == Json{{"compared", 1},
+                             {"changed", 1},
+                             {"engine", 0},
+                             {"registers", 1},
+                             {"less_stack", 0},
+                             {"more_stack", 1},
+                             {"shared_memory", 1}});
+  CHECK(contains(cells_summary(table(other)), "; 1 plan holds 1 kernel"));
+  CHECK_FALSE(contains(cells_summary(table(answer("supported", "", {engine(2)}))), "kernel"));
   // A report without plans knows no kernels.
   CHECK(change(before, answer("supported", "", {engine(2)})).empty());
 }

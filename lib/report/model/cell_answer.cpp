@@ -75,6 +75,7 @@ CellEngine engine_of(const JsonView& config) {
         engine.figures.emplace(measured.key, *value);
   }
   engine.workspace_bytes = config.optional_integer("workspace_bytes");
+  engine.shared_memory_bytes = config.optional_integer("shared_memory_bytes");
   return engine;
 }
 

@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <set>
 
 #include "ask/reproduce.hpp"
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "base/error.hpp"
 #include "base/input.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "base/version.hpp"
 #include "cudnn/library_info.hpp"
@@ -48,6 +50,23 @@ CellConfig config_of(const JsonView& result) {
   for (const char* said_beside : {"name", "source", "expect"}) config.fields.erase(said_beside);
   config.summary = summary_of(config.fields);
   return config;
+}
+
+// "; 12 plans hold 3 kernels"; "" where no plan was compiled.
+std::string kernels_summary(const CellTable& table) {
+  std::set<std::string> identities;
+  int64_t plans = 0;
+  for (const Cell& cell : table.cells)
+    for (const CellEngine& engine : table.answer(cell).engines) {
+      std::string identity;
+      for (const auto& kernel : engine.kernels) identity += kernel.identity + "+";
+      if (identity.empty()) continue;
+      ++plans;
+      identities.insert(std::move(identity));
+    }
+  if (plans == 0) return "";
+  return fmt::format("; {} hold{} {}", counted(plans, "plan"), plans == 1 ? "s" : "",
+                     counted(std::ssize(identities), "kernel"));
 }
 
 }  // namespace
@@ -268,8 +287,8 @@ std::string cells_summary(const CellTable& table) {
   std::string text = fmt::format("{} cell{}:", table.cells.size(), table.cells.size() == 1 ? "" : "s");
   for (const auto& [word, count] : counts) text += fmt::format(" {} {},", count, name_of(word));
   text.pop_back();
-  if (expected == 0) return text;
-  return text + (missed == 0 ? "; all as expected" : fmt::format("; {} not as expected", missed));
+  if (expected > 0) text += missed == 0 ? "; all as expected" : fmt::format("; {} not as expected", missed);
+  return text + kernels_summary(table);
 }
 
 }  // namespace attnprobe::report

@@ -36,7 +36,7 @@ struct CellEngine {
   std::string modes;  ///< the modes that propose it, with its rank in each: "A0 B1"
   bool viable = false;
   std::string status, reason;  ///< why not; the plan's if that failed
-  std::optional<int64_t> workspace_bytes;
+  std::optional<int64_t> workspace_bytes, shared_memory_bytes;
   PlanState plan = PlanState::unasked;
   std::string run;                         ///< "ok", "wrong_result", …; "" where not asked for
   bool works = false;                      ///< passes every requested stage

@@ -182,9 +182,15 @@ std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& afte
 void count_kernels(Diff& diff, const CellAnswer& before, const CellAnswer& after) {
   const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
   if (!has_kernels(old_first) || !has_kernels(new_first)) return;
-  ++diff.kernels_compared;
-  if (identities(*old_first) != identities(*new_first)) ++diff.kernels_changed;
-  if (stack_of(*new_first) > stack_of(*old_first)) ++diff.spill;
+  KernelCounts& counts = diff.kernels;
+  const auto registers = [](const CellEngine& engine) { return engine.kernels.front().registers; };
+  ++counts.compared;
+  counts.changed += identities(*old_first) != identities(*new_first) ? 1 : 0;
+  counts.engine += name_of_engine(*old_first) != name_of_engine(*new_first) ? 1 : 0;
+  counts.registers += registers(*old_first) != registers(*new_first) ? 1 : 0;
+  counts.less_stack += stack_of(*new_first) < stack_of(*old_first) ? 1 : 0;
+  counts.more_stack += stack_of(*new_first) > stack_of(*old_first) ? 1 : 0;
+  counts.shared_memory += old_first->shared_memory_bytes != new_first->shared_memory_bytes ? 1 : 0;
 }
 
 std::map<ChangeKind, std::vector<const Change*>> by_kind(const Diff& diff) {
@@ -248,9 +254,10 @@ std::string counts_text(const Diff& diff) {
     text += ", each cuDNN version compared with itself (--old-cudnn and --new-cudnn compare two)";
   if (diff.changes.empty()) text += ", nothing changed";
   for (const auto& [kind, changes] : by_kind(diff)) text += fmt::format(", {} {}", changes.size(), words(kind));
-  if (diff.kernels_compared > 0)
-    text += fmt::format("; {} of {} first choices have a new kernel, {} of them with more stack", diff.kernels_changed,
-                        diff.kernels_compared, diff.spill);
+  const KernelCounts& kernels = diff.kernels;
+  if (kernels.compared > 0)
+    text += fmt::format("; {} of {} first choices have a new kernel, {} of them with more stack", kernels.changed,
+                        kernels.compared, kernels.more_stack);
   return text;
 }
 
@@ -344,8 +351,7 @@ Json diff_json(const Diff& diff) {
                {"cudnns", diff.cudnns}};
   json["counts"] = Json::object();
   for (const auto& [kind, changes] : by_kind(diff)) json["counts"][std::string(name_of(kind))] = changes.size();
-  json["kernels"] = {
-      {"compared", diff.kernels_compared}, {"changed", diff.kernels_changed}, {"more_stack", diff.spill}};
+  json["kernels"] = diff.kernels;
   json["changes"] = Json::array();
   for (const Change& change : diff.changes)
     json["changes"].push_back({{"kind", name_of(change.kind)},

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/enum_names.hpp"
+#include "base/json.hpp"
 #include "report/formats/report.hpp"
 #include "report/model/cells.hpp"
 
@@ -47,14 +48,23 @@ struct DiffOptions {
   double tolerance = 0.05;           ///< times that differ by less are equal
 };
 
+/// Cells of which both reports know the first choice's kernel.
+struct KernelCounts {
+  int64_t compared = 0;
+  int64_t changed = 0;                     ///< other machine code
+  int64_t engine = 0;                      ///< another engine or other knobs, the tile among them
+  int64_t registers = 0;                   ///< another number a thread
+  int64_t less_stack = 0, more_stack = 0;  ///< a thread: what registers do not hold
+  int64_t shared_memory = 0;               ///< another size a block
+};
+ATTNPROBE_JSON(KernelCounts, compared, changed, engine, registers, less_stack, more_stack, shared_memory)
+
 struct Diff {
   size_t compared = 0;              ///< cells in both
   bool of_many_versions = false;    ///< of several cuDNN versions, each compared with itself
   std::vector<std::string> cudnns;  ///< of the cells in both: "9.14.0", or "9.14.0 -> 9.19.0"
-  size_t kernels_compared = 0;      ///< cells of which both reports know the first choice's kernel
-  size_t kernels_changed = 0;       ///< of these, other machine code
-  size_t spill = 0;                 ///< of these, more stack a thread: what registers do not hold
-  std::vector<Change> changes;      ///< by kind, then in the new report's order
+  KernelCounts kernels;
+  std::vector<Change> changes;  ///< by kind, then in the new report's order
 };
 
 /// The engine config that an asker would get; nullptr where none works.
