@@ -99,11 +99,12 @@ ATTNPROBE_JSON(PlanKernel, name, registers, stack_bytes, shared_memory_bytes, ma
 struct PlanFindings {
   std::string status;  ///< cuDNN's; without one, the outcome's name. See outcome_of()
   double build_ms = 0;
-  bool loaded = false;  ///< false with the null driver: compiled for an absent GPU
+  std::optional<int64_t> host_bytes;  ///< that building it added to the process's heap; none before glibc 2.33
+  bool loaded = false;                ///< false with the null driver: compiled for an absent GPU
   std::vector<Reason> reasons;
   std::vector<PlanKernel> kernels;  ///< of a built plan; empty if cuDNN does not give it as JSON
 };
-ATTNPROBE_JSON(PlanFindings, status, build_ms, loaded, reasons, kernels)
+ATTNPROBE_JSON(PlanFindings, status, build_ms, host_bytes, loaded, reasons, kernels)
 
 /// One engine config: an engine and knob choices. It is listed once, even if several modes propose it.
 struct EngineConfigFindings {

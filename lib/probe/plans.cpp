@@ -1,3 +1,4 @@
+#include <dlfcn.h>
 #include <fmt/format.h>
 
 #include <chrono>
@@ -19,6 +20,28 @@ std::vector<PlanKernel> kernels_of(const Descriptor& plan, std::optional<int64_t
 } catch (const Error& e) {
   if (!e.cudnn()) throw;
   return {};
+}
+
+// The bytes that this process has allocated: tcmalloc tells them if the program uses it, else glibc (from 2.33 on).
+std::optional<int64_t> heap_bytes() {
+  static const auto tcmalloc_property =
+      reinterpret_cast<int (*)(const char*, size_t*)>(dlsym(RTLD_DEFAULT, "MallocExtension_GetNumericProperty"));
+  size_t bytes = 0;
+  if (tcmalloc_property != nullptr && tcmalloc_property("generic.current_allocated_bytes", &bytes) != 0)
+    return static_cast<int64_t>(bytes);
+  struct Use {
+    size_t arena, ordblks, smblks, hblks, mapped, usmblks, fsmblks, used, fordblks, keepcost;  // struct mallinfo2
+  };
+  static const auto glibc_use = reinterpret_cast<Use (*)()>(dlsym(RTLD_DEFAULT, "mallinfo2"));
+  if (glibc_use == nullptr) return std::nullopt;
+  const Use use = glibc_use();
+  return static_cast<int64_t>(use.used + use.mapped);
+}
+
+// How much more is allocated than before; none if that cannot be told, as with an allocator that glibc does not know.
+std::optional<int64_t> heap_growth(std::optional<int64_t> before) {
+  const auto now = heap_bytes();
+  return before && now && *now > *before ? std::optional(*now - *before) : std::nullopt;
 }
 
 // Finalizes the plan of an engine config; `into` receives the outcome.
@@ -50,7 +73,16 @@ void build_plan_of(WalkState& state, size_t i, const Progress& progress) {
   EngineConfigFindings& config = state.findings.engine_configs[i];
   progress({Step::plan, "plan", config.engine, config.knobs}, state.findings);
   PlanFindings found;
-  finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
+  const auto heap = heap_bytes();
+  const Descriptor plan =
+      finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
+  if (outcome_of(found) == PlanOutcome::built) {
+    found.host_bytes = heap_growth(heap);
+    // A plan keeps its engine config, which the heuristic made before: another of its kind shows the size.
+    const auto before = heap_bytes();
+    const EngineConfig again = make_config(state.device, state.operation_graph, config.engine, config.knobs);
+    if (found.host_bytes) *found.host_bytes += heap_growth(before).value_or(0);
+  }
   config.plan = std::move(found);
 }
 
@@ -64,12 +96,14 @@ void build_plans(WalkState& state, Plans plans, const Progress& progress) {
 BuiltPlan build_plan(const cudnn::DeviceContext& device, const Descriptor& operation_graph, int64_t engine,
                      const Knobs& knobs) {
   BuiltPlan built;
+  const auto heap = heap_bytes();
   const EngineConfig config = make_config(device, operation_graph, engine, knobs);
   built.findings.status = device.library().status_name(config.status);
   built.findings.reasons = log::parse_reasons(config.log);
   if (config.status != CUDNN_STATUS_SUCCESS) return built;
   Descriptor plan = finalize_plan(device, *config.config, built.findings, nullptr);
   if (outcome_of(built.findings) != PlanOutcome::built) return built;
+  built.findings.host_bytes = heap_growth(heap);
   built.workspace_bytes = plan.get<int64_t>(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_WORKSPACE_SIZE));
   built.plan = std::move(plan);
   return built;

@@ -48,7 +48,7 @@ EngineConfigFindings failed_plan(int64_t engine, const std::string& status, cons
   config.rank = {{"A", 0}};
   config.engine = engine;
   config.check = {true, "CUDNN_STATUS_SUCCESS"};
-  config.plan = probe::PlanFindings{status, 1.0, false, reasons, {}};
+  config.plan = probe::PlanFindings{status, 1.0, {}, false, reasons, {}};
   return config;
 }
 

@@ -18,7 +18,7 @@ probe::EngineConfigFindings engine_config(int64_t engine, const std::string& pla
   config.modes = {"A"};
   config.engine = engine;
   config.check.supported = true;
-  config.plan = probe::PlanFindings{plan_status, 1.0, false, {}, {}};
+  config.plan = probe::PlanFindings{plan_status, 1.0, {}, false, {}, {}};
   if (!reason.empty()) config.plan->reasons.push_back({plan_status, reason});
   return config;
 }

@@ -160,6 +160,8 @@ TEST_CASE("plans compile for a simulated GPU, and are not reported as loaded", "
     REQUIRE(plan);
     CHECK(plan->status == "CUDNN_STATUS_SUCCESS");
     CHECK(plan->build_ms > 0);
+    // A plan has some hundred kilobytes of tables and code.
+    if (plan->host_bytes) CHECK((*plan->host_bytes > 50'000 && *plan->host_bytes < 20'000'000));
     CHECK_FALSE(plan->loaded);
   }
 }

@@ -107,6 +107,7 @@ class Plan(Document):
 
     status: str = ""
     build_ms: Optional[float] = None
+    host_bytes: Optional[int] = None
     loaded: bool = False
     reasons: Tuple[Reason, ...] = ()
     kernels: Tuple[Mapping[str, Any], ...] = ()

@@ -70,7 +70,7 @@ Json optional(Json schema, const std::vector<std::string>& names) {
 Json engine_config() {
   Json json = of_struct<probe::EngineConfigFindings>();
   json["properties"]["rank"] = {{"type", "object"}, {"additionalProperties", count()}};
-  json["properties"]["plan"] = or_null(optional(of_struct<probe::PlanFindings>(), {"build_ms"}));
+  json["properties"]["plan"] = or_null(optional(of_struct<probe::PlanFindings>(), {"build_ms", "host_bytes"}));
   json["properties"]["works"] =
       described(type("boolean"), "passes every requested stage. Absent in a replay: a log has no stages");
   return optional(std::move(json), {"run", "time"});
@@ -92,6 +92,8 @@ Json replay() {
                              {"file", described(or_null(type("string")), "of several: the one that shows it first")},
                              {"line", count()},
                              {"finalized", described(count(), "how often it was made")},
+                             {"plans?", described(count(), "built with success")},
+                             {"plan_seconds?", described(type("number"), "from begin to end of their finalize")},
                              {"cudnn", or_null(type("string"))},
                              {"device", type("string")},
                              {"sm", count()},
