@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
+#include <ctime>
 #include <optional>
 
 #include "base/escapes.hpp"
@@ -63,6 +65,22 @@ bool is_argument(std::string_view text) {
 }
 
 }  // namespace
+
+double seconds_between(const std::string& begin, const std::string& end) {
+  const auto seconds_of = [](const std::string& time) {
+    std::tm parts{};
+    double seconds = 0;
+    const int read = std::sscanf(time.c_str(), "%d-%d-%dT%d:%d:%lf", &parts.tm_year, &parts.tm_mon, &parts.tm_mday,
+                                 &parts.tm_hour, &parts.tm_min, &seconds);
+    constexpr int all = 6;
+    if (read != all) return std::optional<double>();
+    parts.tm_year -= 1900;
+    parts.tm_mon -= 1;
+    return std::optional(static_cast<double>(timegm(&parts)) + seconds);
+  };
+  const auto from = seconds_of(begin), to = seconds_of(end);
+  return from && to ? std::max(0.0, *to - *from) : 0;
+}
 
 void LogSplitter::feed(std::string_view bytes) {
   LineEnds ends(bytes);

@@ -29,6 +29,9 @@ struct LogEntry {
   bool whole = false;      ///< the end of the entry was read
 };
 
+/// From one entry's time to another's; 0 if either is missing.
+double seconds_between(const std::string& begin, const std::string& end);
+
 /// Splits text into entries. It removes prefixes that launchers and containers put before cuDNN's marker, and terminal
 /// colours. It separates lines of other programs. If several writers mix their lines, a line goes to the open entry
 /// that began last.

@@ -81,6 +81,7 @@ class LogReader::State {
     bool is_part = false;         // it is the score graph inside a unified SDPA operation
     std::optional<importers::ImportedGraph> from_calls;
     std::string finalizing;  // the descriptor
+    std::string begun;       // the time of that
     std::vector<std::string> tree;
     std::optional<log::EngineConfigLog> config;  // the one being finalized, or the plan's
     std::vector<log::Reason> reasons;            // for the object being finalized
@@ -201,6 +202,7 @@ class LogReader::State {
       return;
     }
     thread.finalizing = descriptor_of(entry);
+    thread.begun = entry.time;
     if (is_part_of_graph(thread.finalizing)) ++history_.parts;
     thread.reasons.clear();
     thread.graph_seen = false;
@@ -230,6 +232,11 @@ class LogReader::State {
       if (thread.config) note_check(current(thread, entry), *thread.config, status, thread.reasons);
     } else if (what == "EXECUTION_PLAN") {
       if (thread.config) note_plan(current(thread, entry), *thread.config, status, thread.reasons);
+      if (thread.config && worked) {
+        LoggedGraph& graph = current(thread, entry);
+        ++graph.plans;
+        graph.plan_seconds += log::seconds_between(thread.begun, entry.time);
+      }
     } else if (!worked && (what.rfind("OPERATION", 0) == 0 || what == "TENSOR")) {
       // A part that does not finalize: there will be no graph.
       thread.graph.reset();

@@ -33,6 +33,8 @@ void merge_config(probe::EngineConfigFindings& into, const probe::EngineConfigFi
 
 void merge(LoggedGraph& into, const LoggedGraph& from) {
   into.finalized += from.finalized;
+  into.plans += from.plans;
+  into.plan_seconds += from.plan_seconds;
   if (into.kind.empty()) into.kind = from.kind;
   auto& findings = into.findings;
   for (const auto& mode : from.findings.modes)

@@ -7,11 +7,13 @@
 #include <cstring>
 #include <filesystem>
 
+#include "attention/config.hpp"
 #include "base/error.hpp"
 #include "base/escapes.hpp"
 #include "base/input.hpp"
 #include "base/json_reader.hpp"
 #include "base/text.hpp"
+#include "build/build.hpp"
 #include "importers/cudnn_frontend/import_frontend.hpp"
 #include "replay/merged_history.hpp"
 
@@ -50,7 +52,43 @@ class Document {
   std::string text_;
 };
 
-// A stored plan, one of cuDNN's JSON lines, or attnprobe's own graph; false for any other document.
+// A graph of a trace's report, built from its config; none if it has no config.
+std::optional<LoggedGraph> traced_graph(const JsonView& traced) {
+  const auto config = traced.find_set("config");
+  if (!config) return std::nullopt;
+  const auto version = CudnnVersion::parse(traced.text_or("cudnn", "")).value_or(CudnnVersion{});
+  const int sm = static_cast<int>(traced.optional_integer("sm", 0, 1000).value_or(0));
+  const auto spec = attention::parse_configs(config->json().dump(), config->where()).at(0).spec;
+  LoggedGraph graph = graph_without_log({build::build_graph(spec, {version, sm}).graph, {}, {}}, version);
+  graph.sm = sm;
+  graph.device = traced.text_or("device", "");
+  graph.finalized = traced.optional_integer("finalized", 0).value_or(1);
+  graph.plans = traced.optional_integer("plans", 0).value_or(0);
+  graph.plan_seconds = traced.optional_number("plan_seconds").value_or(0);
+  for (const JsonView& run : traced.elements_or_none("executed")) {
+    LoggedExecution& execution = graph.executed.emplace_back();
+    execution.engine = run.at("engine").integer();
+    for (const auto& [knob, value] : run.at("knobs").members()) execution.knobs[knob] = value.integer();
+    execution.times = run.at("times").integer(0);
+  }
+  if (traced.text_or("verdict", "") == "refused") graph.findings.failure = probe::Failure{"trace", "refused", {}};
+  return graph;
+}
+
+void take_trace(const JsonView& report, LogHistory& history) {
+  const auto graphs = report.at("graphs").elements();
+  for (const JsonView& traced : graphs) {
+    auto graph = traced_graph(traced);
+    if (!graph) {
+      history.problems.push_back(traced.where() + ": left out, because it has no config");
+      continue;
+    }
+    history.versions.insert(graph->cudnn_version);
+    history.graphs.push_back(std::move(*graph));
+  }
+}
+
+// A stored plan, one of cuDNN's JSON lines, attnprobe's own graph, or the report of a trace; false for any other document.
 bool take_document(const Json& json, LogHistory& history) {
   if (json.is_array()) {
     bool any = false;
@@ -68,6 +106,10 @@ bool take_document(const Json& json, LogHistory& history) {
     Json graph = json;
     for (const char* key : {"name", "hash"}) graph.erase(key);  // added by --dump-graph
     history.graphs.push_back(graph_without_log({graph::from_json(graph), {}, {}}, 0));
+    return true;
+  }
+  if (json.contains("schema") && json["schema"] == "attnprobe/trace/1") {
+    take_trace(JsonView(json, {"the trace's report"}), history);
     return true;
   }
   if (!importers::is_frontend_json(json)) return false;
@@ -108,6 +150,12 @@ LogHistory read_history(const std::string& name, const GiveText& give, std::stri
     throw Error(ErrorKind::usage, fmt::format("{}: {}", input_name(name), e.what()));
   }
   return history;
+}
+
+bool is_folder_of_logs(const std::string& path) {
+  std::error_code error;
+  const std::filesystem::directory_iterator folder(path, error);
+  return !error && std::any_of(begin(folder), end(folder), [](const auto& entry) { return is_log(entry.path()); });
 }
 
 std::vector<std::string> logs_in(const std::vector<std::string>& files) {

@@ -30,15 +30,18 @@ struct Replay {
   std::string problem;                ///< of the file: its compressed data is truncated
 };
 
-/// Reads a cuDNN log (plain, gzip or xz; "-" is standard input), cudnn-frontend's JSON or serialized graph, a stored
-/// plan's JSON, or a graph of `--dump-graph json`. The type is detected from the content. Throws Error(usage) for an
-/// unreadable file and for a broken JSON document.
+/// Reads a cuDNN log (plain, gzip or xz; "-" is standard input), or a JSON document. That is cudnn-frontend's JSON or
+/// serialized graph, a stored plan, a graph of `--dump-graph json`, or the report of `trace`. The type is detected from
+/// the content. Throws Error(usage) for an unreadable file and for a broken JSON document.
 Replay read_replay(const std::string& file);
 
 /// The same for several files, and for logs in folders (*.log, *.log.gz, *.log.xz), with each distinct graph once. An
 /// unreadable file is a problem of the history. Throws Error(usage) for a missing file, a folder without logs, and if
 /// all are unreadable.
 Replay read_replays(const std::vector<std::string>& files);
+
+/// Whether a path is a folder with logs (*.log, *.log.gz, *.log.xz).
+bool is_folder_of_logs(const std::string& path);
 
 /// A source of text: passes its bytes to the function, piece by piece.
 using GiveText = std::function<void(const std::function<void(std::string_view)>& take, std::string* problem)>;

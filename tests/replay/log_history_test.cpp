@@ -89,6 +89,9 @@ TEST_CASE("JAX's log and PyTorch's decode: candidates and executions", "[log]") 
   const LogHistory decode = history_of(text_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz"));
   REQUIRE(decode.graphs.size() == 1);
   CHECK(decode.graphs[0].kind == "UNIFIED_SDPA_FWD");
+  // Its finalize began at 09.617894 and ended at 09.920752.
+  CHECK(decode.graphs[0].plans == 1);
+  CHECK(decode.graphs[0].plan_seconds == Approx(0.302858).epsilon(0.001));
   CHECK(configs_text(decode.graphs[0]) ==
         "engine 8 KERNEL_CFG=35, engine 9 KERNEL_CFG=7 rejected, engine 8 KERNEL_CFG=3");
 }

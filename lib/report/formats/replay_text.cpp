@@ -70,6 +70,8 @@ Json logged_json(const ReplayedGraph& graph) {
                {"file", logged.file.empty() ? Json() : Json(logged.file)},
                {"line", logged.first_line},
                {"finalized", logged.finalized},
+               {"plans", logged.plans},
+               {"plan_seconds", logged.plan_seconds},
                {"from_tree", logged.from_tree},
                {"kind", logged.kind},
                {"cudnn", logged.cudnn_version.is_known() ? Json(logged.cudnn_version.text()) : Json()},
