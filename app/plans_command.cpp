@@ -1,5 +1,9 @@
 // attnprobe plans: what the plans of a program's shapes cost.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+#include <set>
 
 #include "ask.hpp"
 #include "asked_libraries.hpp"
@@ -13,6 +17,7 @@
 #include "output.hpp"
 #include "progress.hpp"
 #include "studies/plans/bill_text.hpp"
+#include "studies/plans/logged_workload.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -24,18 +29,61 @@ struct PlansCommand {
   bool all = false;
 };
 
-// The shapes of each config at its lengths; without lengths the configs are the shapes.
-std::vector<std::vector<plans::Shape>> workloads(const PlansCommand& command) {
-  const auto configs = read_configs(command.configs, "plans of what?");
-  std::vector<std::vector<plans::Shape>> all;
+// A log, or another text with graphs, among the files; null if the file has configs.
+std::optional<replay::Replay> read_log(const std::string& file) {
+  std::error_code error;
+  if (std::filesystem::is_directory(file, error) && !replay::is_folder_of_logs(file)) return std::nullopt;
+  auto read = replay::read_replays({file});
+  const bool has_log = read.history.has_entries() || !read.graphs.empty();
+  return has_log ? std::optional(std::move(read)) : std::nullopt;
+}
+
+struct Input {
+  std::vector<plans::Workload> workloads;
+  std::string log_gpus;  // simulated
+  std::set<CudnnVersion> log_versions;
+};
+
+void add_log(Input& input, const replay::Replay& log) {
+  replay::require_graphs(log);
+  plans::Workload workload = plans::workload_of(log);
+  if (workload.shapes.empty())
+    throw Error(ErrorKind::usage, fmt::format("{}: no plan of an attention graph{}{}", log.file,
+                                              workload.notes.empty() ? "" : "; ", fmt::join(workload.notes, "; ")));
+  std::vector<const replay::ReplayedGraph*> graphs;
+  for (const auto& graph : log.graphs) graphs.push_back(&graph);
+  if (const std::string gpus = replay::gpus_of(graphs); !gpus.empty())
+    input.log_gpus += (input.log_gpus.empty() ? "" : ",") + gpus;
+  input.log_versions.insert(log.history.versions.begin(), log.history.versions.end());
+  workload.name = log.file;
+  input.workloads.push_back(std::move(workload));
+}
+
+// Each config at its lengths; without lengths the configs are the shapes. A log is a workload by itself.
+Input read_input_of(const PlansCommand& command) {
+  Input input;
+  ConfigOptions configs{{}, command.configs.overrides};
+  for (const auto& file : command.configs.files) {
+    const auto log = file == "-" ? std::nullopt : read_log(file);
+    if (!log) {
+      configs.files.push_back(file);
+      continue;
+    }
+    if (!command.configs.overrides.empty() || !command.lengths.empty())
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: a log has its own shapes; --lengths and fields go with configs", file));
+    add_log(input, *log);
+  }
+  if (!configs.given() && !input.workloads.empty()) return input;
+  const auto read = read_configs(configs, "plans of what?");
   if (command.lengths.empty()) {
-    auto& shapes = all.emplace_back();
-    for (const auto& config : configs) shapes.push_back({config.spec, {}});
-    return all;
+    auto& shapes = input.workloads.emplace_back().shapes;
+    for (const auto& config : read) shapes.push_back({config.spec, {}});
+    return input;
   }
   const auto lengths = plans::read_lengths(command.lengths);
-  for (const auto& config : configs) all.push_back(plans::shapes_of(config.spec, lengths));
-  return all;
+  for (const auto& config : read) input.workloads.push_back({config.spec.name, plans::shapes_of(config.spec, lengths)});
+  return input;
 }
 
 // What each framework does with its plans.
@@ -55,27 +103,31 @@ int bill(PlansCommand command) {
   for (const auto& file : command.configs.files) options.inputs.push_back({file, file});
   check_outputs(options);
   const auto gates = rules::choose_gates(options.frameworks, "--framework");
-  const auto all = workloads(command);
-  const auto targets = choose_targets(options, "h100");
+  const Input input = read_input_of(command);
+  const auto targets = choose_targets(options, input.log_gpus.empty() ? "h100" : input.log_gpus);
   std::unique_ptr<OutputFile> file;
   if (!options.output.empty()) file = std::make_unique<OutputFile>(options.output);
   options.session.stop = stop_gently();
   options.session.on_problem = warn;
   const std::vector<std::string> words = options.cudnn.empty() ? std::vector<std::string>() : split(options.cudnn, ',');
   const AskedLibraries asked = ask_libraries(words, targets, {false, options.fetch}, options.how, options.session);
+  for (const auto& library : asked.libraries)
+    if (!input.log_versions.empty() && input.log_versions.count(library.version) == 0)
+      warn(fmt::format("asking cuDNN {}, but the log is of {}: --cudnn {} asks that one", library.version.text(),
+                       input.log_versions.begin()->text(), input.log_versions.begin()->text()));
   Progress progress(0);
   std::vector<plans::WorkloadBill> bills;
   for (const auto& library : asked.libraries)
     for (const auto& target : targets)
-      for (const auto& shapes : all)
-        bills.push_back(plans::bill_of(shapes, target, {{}, library.path, options.how}, options.session,
+      for (auto& one : plans::bills_of(input.workloads, target, {{}, library.path, options.how}, options.session,
                                        command.all || target.kind == gpu::Kind::device,
-                                       [&](const auto& answer) { progress.add(answer); }));
+                                       [&](const auto& answer) { progress.add(answer); }))
+        bills.push_back(std::move(one));
   progress.end();
   if (*options.session.stop) return interrupted;
   std::string text;
   if (options.format == "json") {
-    text = json_text(plans::bill_json(bills), 2) + "\n";
+    text = json_text(plans::bills_json(bills), 2) + "\n";
   } else {
     for (const auto& one : bills) text += (text.empty() ? "" : "\n") + plans::bill_text(one);
   }
@@ -97,7 +149,13 @@ void add_plans(CLI::App& app, Run& run) {
   auto options = std::make_shared<PlansCommand>();
   auto* command =
       app.add_subcommand("plans", "Count the plans and kernels of a program's shapes, and what padding saves");
-  add_config_options(*command, options->configs);
+  command
+      ->add_option(
+          "file,--config,--model", options->configs.files,
+          "JSON configs, a model's config.json, or a folder of them; what replay reads, a cuDNN log for example; "
+          "- is standard input, for configs")
+      ->group("What is asked");
+  add_field_options(*command, options->configs);
   add_framework_option(*command, options->ask.frameworks);
   command
       ->add_option(

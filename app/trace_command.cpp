@@ -16,6 +16,7 @@
 #include "option_checks.hpp"
 #include "output.hpp"
 #include "trace/trace_report.hpp"
+#include "trace_bill.hpp"
 
 namespace attnprobe::app {
 namespace {
@@ -87,7 +88,7 @@ int run_traced(const TraceCommand& command) {
       spdlog::info("{:.1f} s, process {}: {}", seconds, pid, line);
     };
   options.pass_on_stderr = [](std::string_view text) { write_all(STDERR_FILENO, text, "standard error"); };
-  const trace::Trace trace = run_trace(options);
+  trace::Trace trace = run_trace(options);
   if (trace.start_error != 0) return not_started(command.program.front(), trace.start_error);
   // From here on the program's end decides, whatever happens to the report.
   try {
@@ -96,6 +97,7 @@ int run_traced(const TraceCommand& command) {
     spdlog::error("{}", e.what());
   }
   try {
+    add_bill(trace);
     write_report(report, command.format, trace, options);
   } catch (const std::exception& e) {
     spdlog::error("{}", e.what());

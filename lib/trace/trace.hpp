@@ -2,9 +2,11 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "studies/plans/bill.hpp"
 #include "trace/observer.hpp"
 #include "trace/traced_program.hpp"
 
@@ -24,6 +26,8 @@ struct Trace {
   worker::ProcessEnd end;
   double seconds = 0;  ///< from start to end of the program
   TraceFindings findings;
+  std::optional<plans::WorkloadBill> bill;  ///< of what ran, compiled again for the simulated GPU
+  std::string no_bill;                      ///< why there is none; "" where few plans need none
 };
 
 /// Runs the program to its end. Throws Error(usage, environment) before the program starts, never later.

@@ -14,6 +14,7 @@
 #include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
 #include "report/formats/replay_text.hpp"
+#include "studies/plans/bill_text.hpp"
 
 namespace attnprobe::trace {
 namespace {
@@ -147,6 +148,26 @@ std::string end_text(const Trace& trace) {
   return fmt::format("{} after {:.1f} s", trace.end.text(), trace.seconds);
 }
 
+plans::BuiltPlans built_plans(const TraceFindings& findings) {
+  plans::BuiltPlans built;
+  for (const auto& graph : findings.replay.graphs) {
+    if (!is_attention(graph)) continue;
+    built.plans += graph.logged.plans;
+    built.seconds += graph.logged.plan_seconds;
+  }
+  return built;
+}
+
+std::string plans_text(const Trace& trace, const TextStyle& style) {
+  const plans::BuiltPlans built = built_plans(trace.findings);
+  if (built.plans == 0) return "";
+  std::string out =
+      fmt::format("plans: {} built in {:.2f} s, as logged\n", counted(built.plans, "attention plan"), built.seconds);
+  if (trace.bill) out += plans::short_bill_text(*trace.bill);
+  if (!trace.no_bill.empty()) out += wrapped("kernels: not counted: " + trace.no_bill, 0, style.width);
+  return out;
+}
+
 // Why there may be nothing to report.
 std::string nothing_text(const TraceFindings& findings) {
   if (findings.processes.empty())
@@ -237,6 +258,7 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
   }
   if (shown > most_shown) out += fmt::format("\nand {} more that work; --format json has all\n", shown - most_shown);
   if (attention > 0) out += "\n";
+  out += plans_text(trace, style);
   out += others_text(findings);
   out += frontend_text(findings.frontend_refusals, style);
   out += answers_text("cudnn-frontend's log says", besides_refusals(findings), style);
@@ -278,6 +300,7 @@ Json trace_json(const Trace& trace, const TraceOptions& options) {
                               {"message", refusal.message},
                               {"meaning", refusal.meaning},
                               {"times", refusal.times}});
+  const plans::BuiltPlans built = built_plans(findings);
   return {{"schema", "attnprobe/trace/1"},
           {"tool", {{"name", "attnprobe"}, {"version", report::tool_version()}}},
           {"command", options.words},
@@ -289,6 +312,11 @@ Json trace_json(const Trace& trace, const TraceOptions& options) {
           {"gpus", findings.gpus},
           {"processes", findings.processes},
           {"graphs", std::move(listed)},
+          {"plans",
+           {{"built", built.plans},
+            {"seconds", built.seconds},
+            {"bill", trace.bill ? plans::bill_json(*trace.bill) : Json()},
+            {"no_bill", trace.no_bill}}},
           {"frontend_refusals", std::move(refused_before)},
           {"frontend", findings.frontend},
           {"stderr", findings.program_stderr},

@@ -1,8 +1,14 @@
 // The bill of real plans on simulated GPUs: what is foretold from a few compiled plans is what all of them hold.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
+#include <mutex>
 
+#include "ask/named_targets.hpp"
 #include "base/text.hpp"
+#include "gpu/catalogue.hpp"
+#include "studies/plans/bill_text.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::bill_test {
@@ -43,6 +49,10 @@ TEST_CASE("the bill tells plans, kernels, building and what rounding up saves on
   CHECK(contains(run.out, "(simulated): 5 plans, "));
   CHECK(contains(run.out, "each compiled"));
   CHECK(contains(run.out, "multiples of 64"));
+  CHECK(contains(run.out, " on the host, workspace up to "));
+  // cuDNN itself says whether one plan would do: for override_shapes it needs 9.21.
+  CHECK(contains(run.out, "\noverride_shapes: refused: "));
+  CHECK(contains(run.out, "\ndynamic_shapes: "));
   const auto lines = std::count(run.out.begin(), run.out.end(), '\n');
   CHECK(lines <= 24);
   CHECK(longest_line(run.out) <= 80);
@@ -54,6 +64,75 @@ TEST_CASE("a shape that cuDNN refuses has no plan, and the reason is said", "[pl
   CHECK(run.exit_code == 1);
   CHECK(contains(run.out, "2 shapes without a plan"));
   CHECK(contains(run.out, "multiple of 8"));
+}
+
+TEST_CASE("the bill of a log is that of the graphs that ran, and of the seconds that it shows", "[plans_bill]") {
+  const std::string log = "tests/fixtures/logs/pytorch-2.11-cudnn-9.19-decode-bf16.log.xz";
+  const Run run = run_attnprobe("plans " + log + " -f json");
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const Json found = run.json()["results"][0];
+  CHECK(found["target"] == "h200");  // the log's
+  CHECK(found["config"] == log);
+  CHECK(found["built"]["plans"] == 1);
+  CHECK(found["built"]["seconds"] == Approx(0.302858).epsilon(0.001));
+  CHECK(found["bill"]["plans"] == 1);
+  CHECK(found["bill"]["kernels"].size() == 1);
+  for (const char* words : {" --heads 4", " --lengths 5"}) {
+    const Run refused = run_attnprobe("plans " + log + words);
+    CHECK(refused.exit_code == 2);
+    CHECK(contains(refused.err, log + ": a log has its own shapes; --lengths and fields go with configs"));
+  }
+}
+
+TEST_CASE("no shape is asked twice, however many bucketings round up to it", "[plans_bill]") {
+  const auto targets = asking::named_targets("h100", 60);
+  const auto spec =
+      attention::parse_configs(R"({"heads": 8, "seqlen": 64, "head_dim": 20, "mask": "causal"})", "test").at(0).spec;
+  const plans::Workload workload{"refused", plans::shapes_of(spec, plans::read_lengths("60:70")), {}, {}};
+  std::map<std::string, int> asked;
+  std::mutex mutex;
+  const auto bills = plans::bills_of({workload}, targets.front(), {}, {}, false, [&](const answer::Answer& answer) {
+    const std::lock_guard lock(mutex);
+    const auto& of = answer.config.spec;
+    ++asked[fmt::format("{} {} {}", of.seqlen_kv, of.override_shapes, of.dynamic_shapes)];
+  });
+  REQUIRE(bills.size() == 1);
+  CHECK(bills[0].exact.refused.size() == 11);
+  CHECK(bills[0].bucketed.size() >= 4);
+  // 60 to 70, then 128, 256 and 512; the longest with each way to one plan.
+  CHECK(asked.size() == 11 + 3 + 2);
+  for (const auto& [shape, times] : asked) CHECK(times == 1);
+}
+
+TEST_CASE("what building takes is told with both ends of what was measured", "[plans_bill]") {
+  plans::WorkloadBill found;
+  found.target = *gpu::find("h100");
+  found.exact.shapes = found.exact.plans = 200;
+  found.exact.kernels.resize(3);
+  const Json bill = plans::bill_json(found)["bill"];
+  // 3 first plans and 197 siblings, 11.2 s; PyTorch took 0.92 to 1.71 times as long.
+  CHECK(bill["estimated_seconds_on_gpu"] == Approx(3 * 0.65 + 197 * 0.047));
+  CHECK(bill["estimated_seconds_range"][0] == Approx(0.9 * 11.209));
+  CHECK(bill["estimated_seconds_range"][1] == Approx(1.75 * 11.209));
+  CHECK(contains(plans::bill_text(found), "building  10 to 20 s in a program on a GPU"));
+}
+
+TEST_CASE("the padding that is named has the fewest plans for a tenth more work", "[plans_bill]") {
+  plans::WorkloadBill found;
+  const auto add = [&](const char* name, size_t count, double work) {
+    plans::BucketedBill& one = found.bucketed.emplace_back();
+    one.bucketing.name = name;
+    one.bucketing.work = work;
+    one.bill.plans = count;
+  };
+  CHECK(plans::cheapest_of(found) == nullptr);
+  add("much", 1, 1.5);
+  add("less", 3, 1.3);
+  CHECK(plans::cheapest_of(found)->bucketing.name == "less");
+  add("some", 8, 1.05);
+  add("few", 4, 1.09);
+  CHECK(plans::cheapest_of(found)->bucketing.name == "few");
 }
 
 TEST_CASE("lengths that are none end with what is allowed", "[plans_bill]") {

@@ -53,6 +53,25 @@ TEST_CASE("padded tokens are hidden by the causal mask or by a padding mask, or 
   CHECK_FALSE(plans::padded(shape("causal_bottom_right", 50), 128));
 }
 
+TEST_CASE("families are padded each by itself, and what cannot be padded stays", "[plans_bill]") {
+  const auto spec = [](const char* fields) {
+    return spec_of(fmt::format(R"({{"heads": 4, "head_dim": 64, {}}})", fields));
+  };
+  const std::vector<plans::Length> lengths{{10, 1}, {60, 3}, {64, 1}, {100, 1}};
+  auto shapes = plans::shapes_of(spec(R"("seqlen_q": 1, "seqlen_kv": 7)"), lengths);
+  const auto prefill = plans::shapes_of(spec(R"("seqlen": 7, "mask": "causal")"), lengths);
+  shapes.insert(shapes.end(), prefill.begin(), prefill.end());
+  const auto fixed = plans::shapes_of(spec(R"("seqlen_q": 3, "seqlen_kv": 7, "mask": "causal_bottom_right")"), lengths);
+  shapes.insert(shapes.end(), fixed.begin(), fixed.end());
+  CHECK(plans::family_of(shapes[0]) == plans::family_of(shapes[3]));
+  CHECK(plans::family_of(shapes[0]) != plans::family_of(shapes[4]));
+  const auto found = plans::bucketings(shapes).front();
+  CHECK(found.name == "multiples of 64");
+  CHECK(found.shapes.size() == 4 + 2 + 2);
+  CHECK(found.lengths == std::vector<int64_t>{64, 128});
+  CHECK(found.adds_padding);  // of the decoding step
+}
+
 TEST_CASE("rounding up is priced in operations, and the cheapest lengths are found", "[plans_bill]") {
   const auto shapes = plans::shapes_of(spec_of(R"({"heads": 4, "seqlen_q": 1, "seqlen_kv": 7, "head_dim": 64})"),
                                        {{10, 1}, {60, 3}, {64, 1}, {100, 1}});

@@ -111,7 +111,12 @@ TEST_CASE("trace: attention of several processes, forward and backward, with eng
     CHECK(graph["executions"] == (is_gqa ? 2 : 1));
     CHECK(graph["processes"].size() == (is_gqa ? 2 : 1));
     CHECK(graph["executed"][0]["engine"] == (graph["direction"] == "backward" ? 6 : 2));
+    CHECK(graph["plans"] == (is_gqa ? 2 : 1));
   }
+  CHECK(found["plans"]["built"] == 6);
+  CHECK(found["plans"]["seconds"] > 0.5);
+  CHECK(found["plans"]["bill"].is_null());  // few plans need none
+  CHECK(found["plans"]["no_bill"] == "");
   // The configs ask about the same elsewhere.
   const Run asked = run_attnprobe(fmt::format("--config {} --target a100 --quick --plans none --format json", configs));
   REQUIRE(asked.exit_code == 0);
@@ -119,6 +124,16 @@ TEST_CASE("trace: attention of several processes, forward and backward, with eng
   const Run matrix = run_attnprobe(
       fmt::format("matrix {} --target h200 --quick --plans none --out {}", configs, programs.path("matrix")));
   CHECK(matrix.exit_code == 0);
+  // The report is read as a log is.
+  const Run listed = run_attnprobe("replay --list -f json " + report);
+  REQUIRE(listed.exit_code == 0);
+  const Json graphs = listed.json()["graphs"];
+  REQUIRE(graphs.size() == 4);
+  for (size_t i = 0; i < 4; ++i)
+    for (const char* key : {"hash", "config", "device", "finalized", "plans", "plan_seconds", "executed"}) {
+      INFO(i << " " << key);
+      CHECK(graphs[i][key] == found["graphs"][i][key]);
+    }
 }
 
 TEST_CASE("trace: the text report", "[trace]") {
@@ -130,6 +145,7 @@ TEST_CASE("trace: the text report", "[trace]") {
   CHECK_THAT(run.err, ContainsSubstring("\n2. sdpa_composite bprop b2 h8 s512 d128 bf16 bshd dropout\n"
                                         "   backward; built once, executed once; cuDNN 9.19.0 on NVIDIA H200\n"
                                         "   engine 6 KERNEL_CFG=26: executed once\n"));
+  CHECK_THAT(run.err, ContainsSubstring("\nplans: 2 attention plans built in "));
   CHECK_THAT(run.err,
              ContainsSubstring("known bug, by rule: cuDNN rounds the dropout probability to a multiple of 1/16"));
   CHECK_THAT(run.err, ContainsSubstring("sdpa_composite fprop_train b2 h8 s512 d128 bf16 bshd dropout: "));  // --follow
@@ -158,6 +174,32 @@ TEST_CASE("trace: the real cuDNN's log of a simulated GPU, with its refusals and
   CHECK(found["graphs"][1]["verdict"] == "refused");
   CHECK(found["graphs"][1]["root_cause"]["category"] == "head_dim");
   CHECK(found["notes"].empty());
+}
+
+TEST_CASE("trace: ends with the bill of the plans that ran, on the GPU and cuDNN of the log", "[trace][slow]") {
+  Programs programs;
+  const std::string report = programs.path("report.json"), config = programs.path("c.json");
+  std::ofstream(config) << R"({"heads": 8, "head_dim": 64, "dtype": "bf16", "seqlen_q": 1, "seqlen_kv": "100:105"})";
+  const std::string program = fmt::format("{} --target a100 --plans {} {} {}", ATTNPROBE_TEST_LOG_WRITER, cudnn_path(),
+                                          programs.path("out.jsonl"), config);
+  const Run run = run_attnprobe(traced("--format json --report " + report, program));
+  INFO(run.err);
+  REQUIRE(run.exit_code == 0);
+  const Json plans = Json::parse(read_text(report))["plans"];
+  CHECK(plans["seconds"] > 0.1);
+  if (plans["bill"].is_null()) {  // a busy machine
+    CHECK_THAT(plans["no_bill"].get<std::string>(), ContainsSubstring("it takes over 20 s"));
+    return;
+  }
+  CHECK(plans["bill"]["bill"]["plans"] == 6);
+  CHECK(plans["bill"]["target"] == "a100");
+  CHECK(plans["bill"]["bill"]["compiled"] == 6);
+  CHECK(plans["bill"]["bucketed"][0]["bill"]["plans"] == 1);
+  // `plans` says the same of the report.
+  const Run asked = run_attnprobe("plans -t a100 -f json --cudnn " + cudnn_path() + " " + report);
+  REQUIRE(asked.exit_code == 0);
+  CHECK(asked.json()["results"][0]["bill"]["kernels"] == plans["bill"]["bill"]["kernels"]);
+  CHECK(asked.json()["results"][0]["built"]["plans"] == plans["built"]);
 }
 
 TEST_CASE("trace: of very many graphs the text report shows some, and the configs are all", "[trace][slow]") {

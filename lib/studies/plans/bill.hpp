@@ -1,12 +1,11 @@
 // The cost of a workload's plans: how many, how many kernels they hold, how long they take to build.
 #pragma once
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "ask/ask.hpp"
+#include "studies/plans/kernel_search.hpp"
 #include "studies/plans/workload.hpp"
 
 namespace attnprobe::plans {
@@ -15,7 +14,7 @@ namespace attnprobe::plans {
 struct KernelUse {
   std::string identity;      ///< probe::PlanKernel's; of several kernels joined by "+"
   std::string engine;        ///< "engine 9 KERNEL_CFG=1"
-  probe::PlanKernel kernel;  ///< the first
+  probe::PlanKernel kernel;  ///< the first, with the code of all
   size_t plans = 0;
   int64_t shortest = 0, longest = 0;  ///< lengths with it
 };
@@ -29,41 +28,48 @@ struct Bill {
   size_t shapes = 0, plans = 0;
   size_t compiled = 0;             ///< of the plans; each other one lies between two compiled ones of one kernel
   size_t checked = 0;              ///< of the compiled: drawn to check that, and as foretold
-  bool is_whole = true;            ///< false: it was stopped
   std::vector<KernelUse> kernels;  ///< most plans first
   std::vector<Refused> refused;
   double median_build_ms = 0;   ///< of those that were compiled, on this machine
-  bool is_simulated = true;     ///< compiled, not loaded
+  double total_build_ms = 0;    ///< of all of these
   int64_t workspace_bytes = 0;  ///< the most of a plan
   int64_t code_bytes = 0;       ///< of all plans' kernels: each plan has its own copy
+  /// Of all plans, by the median of the compiled ones: what cuDNN holds on the heap for a plan. None if it is unknown.
+  std::optional<int64_t> host_bytes;
 };
 
 struct BucketedBill {
   Bucketing bucketing;
-  bool adds_padding = false;  ///< the mask, too, is another
   Bill bill;
 };
 
+/// One plan for all lengths: whether cuDNN takes the longest shape of each family with such a field, and compiles it.
+struct OnePlan {
+  std::string field;    ///< "override_shapes", "dynamic_shapes"
+  std::string refused;  ///< cuDNN's reason; "" if it is taken
+  size_t families = 0;  ///< plans or caches that are needed then
+};
+
 struct WorkloadBill {
-  std::string config;  ///< that its lengths vary; "" for shapes that are configs
+  Workload workload;
   gpu::Target target;
   CudnnVersion cudnn;
+  bool is_whole = true;      ///< false: it was stopped
+  bool is_simulated = true;  ///< compiled, not loaded
   Bill exact;
   std::vector<BucketedBill> bucketed;
   std::string no_buckets;  ///< why lengths are not rounded up; "" where they are
+  std::vector<OnePlan> one_plan;
 };
 
-/// Told of each answer.
-using OnPlan = std::function<void(const answer::Answer&)>;
+/// The bills of workloads for one target. All are searched together (kernel_search.hpp), so that no shape is asked
+/// twice. Of a workload of up to 16 shapes, and with `all`, each is compiled. `plan` gives the cuDNN and options; of its
+/// groups only the one target is read.
+std::vector<WorkloadBill> bills_of(const std::vector<Workload>& workloads, const gpu::Target& target,
+                                   const asking::Plan& plan, const asking::Session& session, bool all,
+                                   const OnPlan& on_plan = {});
 
-/// Asks for each shape which engine config a program gets (heuristic mode A), then compiles as few as show the kernels.
-/// Shapes with the same engine config and the same divisibility of their length (by powers of two up to 128) are a
-/// class. Of a class, the ends and the middle are compiled. Between two lengths with different kernels, the one halfway
-/// is compiled until they are neighbours. Then others, drawn evenly, are compiled to check: one that differs opens its
-/// class again. Up to 48 shapes, and with `all`, each is compiled.
-/// Shapes are in order of length; with `bucketings`, they are rounded up too. `plan` gives the cuDNN and options; of
-/// its groups only the one target is read.
-WorkloadBill bill_of(const std::vector<Shape>& shapes, const gpu::Target& target, const asking::Plan& plan,
-                     const asking::Session& session, bool all, const OnPlan& on_plan = {});
+/// The bucketing with the fewest plans for at most a tenth more work, else the one with the least work; null: none.
+const BucketedBill* cheapest_of(const WorkloadBill& found);
 
 }  // namespace attnprobe::plans

@@ -7,20 +7,31 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "gpu/catalogue.hpp"
+#include "report/formats/report.hpp"
 
 namespace attnprobe::plans {
 namespace {
 
-// Building on a GPU takes 0.55 to 0.77 s for a kernel that the process has not compiled. Each further plan with it
-// takes 0.034 to 0.058 s (PyTorch 2.11, cuDNN 9.19.0, H200: docs/results/plans.md).
-double seconds_on_gpu(const Bill& bill) {
-  constexpr double first = 0.65, sibling = 0.047;
+// A kernel that the process had not compiled took 0.65 s, each further plan with it 0.047 s (PyTorch 2.11, cuDNN 9.19.0,
+// H200). Six workloads on two machines took 0.92 to 1.71 times what this foretells (docs/results/plans.md).
+struct Seconds {
+  double middle, least, most;
+};
+
+Seconds seconds_on_gpu(const Bill& bill) {
+  constexpr double first = 0.65, sibling = 0.047, fastest = 0.9, slowest = 1.75;
   const auto kernels = static_cast<double>(bill.kernels.size()), plans = static_cast<double>(bill.plans);
-  return first * kernels + sibling * std::max(0.0, plans - kernels);
+  const double middle = first * kernels + sibling * std::max(0.0, plans - kernels);
+  return {middle, fastest * middle, slowest * middle};
 }
 
 std::string seconds_text(double seconds) {
   return seconds < 10 ? fmt::format("{:.1f} s", seconds) : fmt::format("{:.0f} s", seconds);
+}
+
+std::string seconds_text(const Seconds& seconds) {
+  if (seconds.most < 10) return fmt::format("{:.1f} to {:.1f} s", seconds.least, seconds.most);
+  return fmt::format("{:.0f} to {:.0f} s", seconds.least, seconds.most);
 }
 
 std::string number_or_dash(std::optional<int64_t> value) {
@@ -48,19 +59,58 @@ std::string how_known(const Bill& bill) {
                      bill.compiled, bill.checked);
 }
 
+std::string building_text(const WorkloadBill& found) {
+  const Bill& bill = found.exact;
+  std::string text;
+  if (const auto& built = found.workload.built)
+    text +=
+        fmt::format("  built     {} in {} by the log\n", counted(built->plans, "plan"), seconds_text(built->seconds));
+  const double here = bill.total_build_ms / 1000;
+  if (!found.is_simulated && bill.compiled == bill.plans)
+    return text + fmt::format("  building  {} on this GPU, measured\n", seconds_text(here));
+  return text + fmt::format(
+                    "  building  {} in a program on a GPU (as PyTorch on H200 and H100);\n"
+                    "            here {} for each that was compiled\n",
+                    seconds_text(seconds_on_gpu(bill)), seconds_text(bill.median_build_ms / 1000));
+}
+
+std::string memory_text(const Bill& bill) {
+  return fmt::format("  memory    {} of code, {}workspace up to {}\n", bytes_text(bill.code_bytes),
+                     bill.host_bytes ? bytes_text(*bill.host_bytes) + " on the host, " : "",
+                     bytes_text(bill.workspace_bytes));
+}
+
+std::string work_text(const Bucketing& bucketing) {
+  return fmt::format("{:.1f} %", 100 * (bucketing.work - 1));
+}
+
 std::string buckets_text(const WorkloadBill& found) {
   if (found.bucketed.empty())
     return found.no_buckets.empty() ? "" : fmt::format("\nLengths are not rounded up: {}.\n", found.no_buckets);
-  std::string text = fmt::format("\n{:<26}  {:>6}  {:>7}  {:>8}  {:>9}\n", "lengths rounded up to", "plans", "kernels",
+  std::string text = fmt::format("\n{:<26}  {:>6}  {:>7}  {:>12}  {:>9}\n", "lengths rounded up to", "plans", "kernels",
                                  "building", "more work");
-  for (const auto& [bucketing, adds_padding, bill] : found.bucketed) {
-    const std::string work = fmt::format("{:.1f} %", 100 * (bucketing.work - 1));
+  bool adds_padding = false;
+  for (const auto& [bucketing, bill] : found.bucketed) {
     const std::string kernels = bill.plans == 0 ? "refused" : std::to_string(bill.kernels.size());
-    text += fmt::format("{:<26}  {:>6}  {:>7}  {:>8}  {:>9}\n", bucketing.name, bill.plans, kernels,
-                        seconds_text(seconds_on_gpu(bill)), work);
+    text += fmt::format("{:<26}  {:>6}  {:>7}  {:>12}  {:>9}\n", bucketing.name, bill.plans, kernels,
+                        seconds_text(seconds_on_gpu(bill)), work_text(bucketing));
+    adds_padding = adds_padding || bucketing.adds_padding;
   }
-  if (found.bucketed.front().adds_padding)
-    text += "with a padding mask, which the padded tokens need; more work counts them\n";
+  if (adds_padding) text += "with a padding mask, which the padded tokens need; more work counts them\n";
+  return text;
+}
+
+std::string one_plan_text(const std::vector<OnePlan>& all) {
+  std::string text;
+  for (const auto& one : all) {
+    const bool is_override = one.field == "override_shapes";
+    std::string said = "refused: " + one.refused;
+    if (one.refused.empty())
+      said = is_override ? fmt::format("{} for all lengths, compiled but not run",
+                                       counted(static_cast<int64_t>(one.families), "plan"))
+                         : "a plan a length, whose kernel a kernel cache can share; not run";
+    text += report::wrapped(fmt::format("{}: {}", one.field, said), 0, 80);
+  }
   return text;
 }
 
@@ -77,63 +127,91 @@ Json kernel_json(const KernelUse& use) {
 Json bill_json(const Bill& bill) {
   Json kernels = Json::array(), refused = Json::array();
   for (const auto& use : bill.kernels) kernels.push_back(kernel_json(use));
+  const Seconds seconds = seconds_on_gpu(bill);
   for (const auto& [shape, reason] : bill.refused) refused.push_back({{"shape", shape}, {"reason", reason}});
   return {{"shapes", bill.shapes},
           {"plans", bill.plans},
           {"compiled", bill.compiled},
           {"checked", bill.checked},
-          {"whole", bill.is_whole},
           {"kernels", std::move(kernels)},
           {"refused", std::move(refused)},
           {"median_build_ms", bill.median_build_ms},
-          {"simulated", bill.is_simulated},
-          {"estimated_seconds_on_gpu", seconds_on_gpu(bill)},
+          {"estimated_seconds_on_gpu", seconds.middle},
+          {"estimated_seconds_range", {seconds.least, seconds.most}},
           {"workspace_bytes", bill.workspace_bytes},
-          {"code_bytes", bill.code_bytes}};
+          {"code_bytes", bill.code_bytes},
+          {"host_bytes", bill.host_bytes ? Json(*bill.host_bytes) : Json()}};
+}
+
+std::string counts_text(const WorkloadBill& found) {
+  return fmt::format("{}, {}", counted(static_cast<int64_t>(found.exact.plans), "plan"),
+                     counted(std::ssize(found.exact.kernels), "kernel"));
+}
+
+// "h100, cuDNN 9.19.0 (simulated)".
+std::string where_text(const WorkloadBill& found) {
+  return fmt::format("{}, cuDNN {}{}", gpu::id_or_name(found.target), found.cudnn.text(),
+                     found.is_simulated ? " (simulated)" : "");
 }
 
 }  // namespace
 
 std::string bill_text(const WorkloadBill& found) {
   const Bill& bill = found.exact;
-  std::string text = found.config.empty() ? "" : found.config + ": ";
-  text += fmt::format("{} on {}, cuDNN {}{}: {}, {}\n", counted(static_cast<int64_t>(bill.shapes), "shape"),
-                      gpu::id_or_name(found.target), found.cudnn.text(), bill.is_simulated ? " (simulated)" : "",
-                      counted(static_cast<int64_t>(bill.plans), "plan"), counted(std::ssize(bill.kernels), "kernel"));
-  if (bill.plans > 0) {
-    text += fmt::format("  kernels   {}\n", how_known(bill));
-    text += fmt::format(
-        "  building  about {} in a program on a GPU (by PyTorch's times on an H200);\n"
-        "            here {} for each that was compiled\n",
-        seconds_text(seconds_on_gpu(bill)), seconds_text(bill.median_build_ms / 1000));
-    text += fmt::format("  memory    {} of code, workspace up to {}\n", bytes_text(bill.code_bytes),
-                        bytes_text(bill.workspace_bytes));
-    text += kernels_text(bill);
-  }
+  const std::string name = found.workload.name.empty() ? "" : found.workload.name + ": ";
+  std::string text =
+      report::wrapped(fmt::format("{}{} on {}: {}", name, counted(static_cast<int64_t>(bill.shapes), "shape"),
+                                  where_text(found), counts_text(found)),
+                      0, 80);
+  for (const auto& note : found.workload.notes) text += report::wrapped(note, 2, 80);
+  if (bill.plans > 0)
+    text += fmt::format("  kernels   {}\n", how_known(bill)) + building_text(found) + memory_text(bill) +
+            kernels_text(bill);
   if (!bill.refused.empty())
     text += fmt::format("\n{} without a plan, the first {}: {}\n", counted(std::ssize(bill.refused), "shape"),
                         bill.refused.front().shape, bill.refused.front().reason);
-  text += buckets_text(found);
-  if (!bill.is_whole) text += "Stopped: not every shape was asked.\n";
+  text += buckets_text(found) + one_plan_text(found.one_plan);
+  if (!found.is_whole) text += "Stopped: not every shape was asked.\n";
   return text;
 }
 
-Json bill_json(const std::vector<WorkloadBill>& bills) {
+std::string short_bill_text(const WorkloadBill& found) {
+  std::string text =
+      fmt::format("kernels: {} on {}; {}\n", counts_text(found), where_text(found), how_known(found.exact));
+  if (const BucketedBill* best = cheapest_of(found))
+    text += fmt::format("padding: lengths rounded up to {}: {}, {}, {} more work\n", best->bucketing.name,
+                        counted(static_cast<int64_t>(best->bill.plans), "plan"),
+                        counted(std::ssize(best->bill.kernels), "kernel"), work_text(best->bucketing));
+  return text;
+}
+
+Json bill_json(const WorkloadBill& found) {
+  Json bucketed = Json::array(), one_plan = Json::array();
+  for (const auto& [bucketing, bill] : found.bucketed)
+    bucketed.push_back({{"rounded_up_to", bucketing.name},
+                        {"lengths", bucketing.lengths},
+                        {"work", bucketing.work},
+                        {"adds_padding", bucketing.adds_padding},
+                        {"bill", bill_json(bill)}});
+  for (const auto& one : found.one_plan)
+    one_plan.push_back({{"field", one.field}, {"refused", one.refused}, {"plans", one.families}});
+  Json bill = bill_json(found.exact);
+  bill["whole"] = found.is_whole;
+  bill["simulated"] = found.is_simulated;
+  const auto& built = found.workload.built;
+  return {{"config", found.workload.name},
+          {"target", found.target.id},
+          {"cudnn", found.cudnn.text()},
+          {"built", built ? Json{{"plans", built->plans}, {"seconds", built->seconds}} : Json()},
+          {"notes", found.workload.notes},
+          {"bill", std::move(bill)},
+          {"bucketed", std::move(bucketed)},
+          {"one_plan", std::move(one_plan)}};
+}
+
+Json bills_json(const std::vector<WorkloadBill>& bills) {
   Json results = Json::array();
-  for (const auto& found : bills) {
-    Json bucketed = Json::array();
-    for (const auto& [bucketing, adds_padding, bill] : found.bucketed)
-      bucketed.push_back({{"rounded_up_to", bucketing.name},
-                          {"lengths", bucketing.lengths},
-                          {"work", bucketing.work},
-                          {"adds_padding", adds_padding},
-                          {"bill", bill_json(bill)}});
-    results.push_back({{"config", found.config},
-                       {"target", found.target.id},
-                       {"cudnn", found.cudnn.text()},
-                       {"bill", bill_json(found.exact)},
-                       {"bucketed", std::move(bucketed)}});
-  }
+  for (const auto& found : bills) results.push_back(bill_json(found));
   return {{"schema", "attnprobe/plans/1"}, {"results", std::move(results)}};
 }
 

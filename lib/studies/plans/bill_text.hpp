@@ -10,7 +10,11 @@ namespace attnprobe::plans {
 /// For a screen of 80 columns: the bill, its kernels, and what rounding lengths up would save.
 std::string bill_text(const WorkloadBill& bill);
 
+/// A line for the kernels, and one for the cheapest padding if lengths vary.
+std::string short_bill_text(const WorkloadBill& bill);
+
+Json bill_json(const WorkloadBill& bill);
 /// Schema "attnprobe/plans/1".
-Json bill_json(const std::vector<WorkloadBill>& bills);
+Json bills_json(const std::vector<WorkloadBill>& bills);
 
 }  // namespace attnprobe::plans

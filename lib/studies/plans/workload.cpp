@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <limits>
 #include <map>
 #include <set>
 
+#include "attention/fields.hpp"
 #include "attention/range.hpp"
 #include "base/error.hpp"
 #include "base/number.hpp"
@@ -74,18 +76,18 @@ bool is_of_lengths(const std::string& words) {
                      [](const auto& word) { return attention::looks_like_range(word) || parse_size(word); });
 }
 
-// In units of the heads' and dimensions' work.
-double work_of(const Shape& shape) {
-  return static_cast<double>(shape.spec.seqlen_q) * static_cast<double>(shape.spec.seqlen_kv);
-}
-
 bool has_query_lengths(const attention::AttentionSpec& spec) {
   return spec.seqlen_q == spec.seqlen_kv && spec.seqlen_q != 1;
 }
 
+// Multiplications of the two products; the backward pass has five.
 double work_at(const Shape& shape, int64_t tokens) {
-  const double keys = static_cast<double>(tokens);
-  return has_query_lengths(shape.spec) ? keys * keys : static_cast<double>(shape.spec.seqlen_q) * keys;
+  const auto& spec = shape.spec;
+  const auto keys = static_cast<double>(tokens);
+  const double queries = has_query_lengths(spec) ? keys : static_cast<double>(spec.seqlen_q);
+  const double products = spec.pass == attention::Pass::bprop ? 2.5 : 1;
+  return products * static_cast<double>(spec.batch * spec.heads_q * (spec.head_dim_qk + spec.head_dim_v)) * queries *
+         keys;
 }
 
 int64_t next_multiple(int64_t tokens, int64_t of) {
@@ -98,25 +100,58 @@ int64_t next_power_of_two(int64_t tokens) {
   return power;
 }
 
-Bucketing bucketing(std::string name, const std::vector<Shape>& shapes, const std::set<int64_t>& kept) {
-  Bucketing found{std::move(name), {}, 1};
-  double exact = 0, rounded = 0;
-  std::set<int64_t> used;
-  for (const auto& shape : shapes) {
-    const auto to = kept.lower_bound(shape.length.tokens);
-    used.insert(*to);
-    const auto count = static_cast<double>(shape.length.count);
-    exact += count * work_of(shape);
-    rounded += count * work_at(shape, *to);
+using Family = std::vector<Shape>;
+using Rule = std::function<std::set<int64_t>(const Family&)>;
+
+struct Families {
+  std::vector<Family> varied;  // of several lengths that can be padded
+  std::vector<Shape> fixed;
+};
+
+Families families_of(const std::vector<Shape>& shapes) {
+  std::map<std::string, Family> all;
+  for (const auto& shape : shapes) all[family_of(shape)].push_back(shape);
+  Families families;
+  for (auto& [key, family] : all) {
+    const bool varies = family.size() > 1 && padded(family.front(), family.front().length.tokens);
+    if (varies)
+      families.varied.push_back(std::move(family));
+    else
+      families.fixed.insert(families.fixed.end(), family.begin(), family.end());
   }
-  found.lengths.assign(used.begin(), used.end());
+  return families;
+}
+
+Bucketing bucketing(std::string name, const Families& families, const Rule& rule) {
+  Bucketing found{std::move(name), {}, families.fixed};
+  double exact = 0, rounded = 0;
+  const auto add_work = [&](const Shape& shape, int64_t tokens) {
+    const auto count = static_cast<double>(shape.length.count);
+    exact += count * work_at(shape, shape.length.tokens);
+    rounded += count * work_at(shape, tokens);
+  };
+  std::set<int64_t> lengths;
+  for (const auto& shape : families.fixed) add_work(shape, shape.length.tokens);
+  for (const auto& family : families.varied) {
+    const std::set<int64_t> kept = rule(family);
+    std::set<int64_t> used;
+    for (const auto& shape : family) {
+      const int64_t to = *kept.lower_bound(shape.length.tokens);
+      add_work(shape, to);
+      if (!used.insert(to).second) continue;
+      found.shapes.push_back(*padded(shape, to));
+      if (found.shapes.back().spec.mask.padding && !shape.spec.mask.padding) found.adds_padding = true;
+    }
+    lengths.insert(used.begin(), used.end());
+  }
+  found.lengths.assign(lengths.begin(), lengths.end());
   found.work = exact > 0 ? rounded / exact : 1;
   return found;
 }
 
 // The `most` lengths with the least work, by dynamic programming over the shapes in order of length. The last shape of
 // each group gives the group its length.
-std::set<int64_t> cheapest(const std::vector<Shape>& shapes, size_t most) {
+std::set<int64_t> cheapest(const Family& shapes, size_t most) {
   const size_t count = shapes.size();
   std::vector<double> weight(count + 1, 0);
   for (size_t i = 0; i < count; ++i) weight[i + 1] = weight[i] + static_cast<double>(shapes[i].length.count);
@@ -172,7 +207,7 @@ std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::ve
   std::vector<Shape> shapes;
   shapes.reserve(lengths.size());
   for (const auto& length : lengths) {
-    Shape shape{spec, length, spec.name};
+    Shape shape{spec, length};
     if (has_query_lengths(spec)) shape.spec.seqlen_q = length.tokens;
     shape.spec.seqlen_kv = length.tokens;
     shape.spec.name = fmt::format("{}{}", spec.name.empty() ? "length " : spec.name + " ", length.tokens);
@@ -194,26 +229,44 @@ std::optional<Shape> padded(const Shape& shape, int64_t tokens) {
   return longer;
 }
 
-std::vector<Bucketing> bucketings(const std::vector<Shape>& shapes) {
-  std::vector<Bucketing> all;
-  std::set<std::vector<int64_t>> seen;
-  const auto add = [&](std::string name, const std::set<int64_t>& kept) {
-    Bucketing found = bucketing(std::move(name), shapes, kept);
-    if (found.lengths.size() < shapes.size() && seen.insert(found.lengths).second) all.push_back(std::move(found));
-  };
-  for (const int64_t of : {64, 128, 256, 512}) {
-    std::set<int64_t> kept;
-    for (const auto& shape : shapes) kept.insert(next_multiple(shape.length.tokens, of));
-    add(fmt::format("multiples of {}", of), kept);
+std::string family_of(const Shape& shape) {
+  if (shape.given && !shape.given->is_recognised) return shape.spec.name;
+  attention::AttentionSpec spec = shape.spec;
+  spec.name.clear();
+  if (shape.length.tokens > 0) {
+    if (has_query_lengths(spec)) spec.seqlen_q = 0;
+    spec.seqlen_kv = 0;
   }
-  std::set<int64_t> powers;
-  for (const auto& shape : shapes) powers.insert(next_power_of_two(shape.length.tokens));
-  add("powers of two", powers);
+  return attention::to_json(spec).dump();
+}
+
+std::vector<Bucketing> bucketings(const std::vector<Shape>& shapes) {
+  const Families families = families_of(shapes);
+  std::vector<Bucketing> all;
+  std::set<std::vector<std::string>> seen;
+  const auto add = [&](std::string name, const Rule& rule) {
+    Bucketing found = bucketing(std::move(name), families, rule);
+    std::vector<std::string> names;
+    for (const auto& shape : found.shapes) names.push_back(family_of(shape) + std::to_string(shape.length.tokens));
+    if (found.shapes.size() < shapes.size() && seen.insert(std::move(names)).second) all.push_back(std::move(found));
+  };
+  const auto each = [](int64_t (*round_up)(int64_t tokens, int64_t of), int64_t of) {
+    return [round_up, of](const Family& family) {
+      std::set<int64_t> kept;
+      for (const auto& shape : family) kept.insert(round_up(shape.length.tokens, of));
+      return kept;
+    };
+  };
+  for (const int64_t of : {64, 128, 256, 512}) add(fmt::format("multiples of {}", of), each(next_multiple, of));
+  add("powers of two", each([](int64_t tokens, int64_t) { return next_power_of_two(tokens); }, 0));
   // The search is quadratic in the lengths.
   constexpr size_t most_searched = 2000;
-  if (shapes.size() <= most_searched)
-    for (const size_t most : {size_t{2}, size_t{4}, size_t{8}})
-      if (most < shapes.size()) add(fmt::format("{} lengths", most), cheapest(shapes, most));
+  size_t longest = 0;
+  for (const auto& family : families.varied) longest = std::max(longest, family.size());
+  if (longest > most_searched) return all;
+  for (const size_t most : {size_t{2}, size_t{4}, size_t{8}})
+    if (most < longest)
+      add(fmt::format("{} lengths", most), [most](const Family& family) { return cheapest(family, most); });
   return all;
 }
 

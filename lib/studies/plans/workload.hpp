@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "answer/question.hpp"
 #include "attention/config.hpp"
 
 namespace attnprobe::plans {
@@ -26,9 +27,26 @@ std::vector<Length> read_lengths(const std::string& words);
 /// A shape of the workload. Each is a plan of its own: cuDNN builds plans for exact sizes.
 struct Shape {
   attention::AttentionSpec spec;
-  Length length;            ///< of the keys, and of the queries where they vary with them
-  std::string config = {};  ///< name of the config whose lengths vary
+  Length length;  ///< of the keys, and of the queries where they vary with them; tokens 0: it has none to vary
+  std::optional<answer::GivenGraph> given = {};  ///< a program's own graph, asked unchanged
 };
+
+/// The plans that a log shows.
+struct BuiltPlans {
+  int64_t plans = 0;
+  double seconds = 0;  ///< from begin to end of their finalize
+};
+
+/// What one program asks for.
+struct Workload {
+  std::string name = {};  ///< of the config whose lengths vary; "": its shapes are configs or graphs
+  std::vector<Shape> shapes;
+  std::optional<BuiltPlans> built = {};
+  std::vector<std::string> notes = {};  ///< what of a log is left out, one sentence each
+};
+
+/// Equal for shapes that differ only in the lengths that vary.
+std::string family_of(const Shape& shape);
 
 /// The config at each length. One query is a decoding step, and only the keys vary; with as many queries as keys both do;
 /// else the keys vary.
@@ -42,11 +60,13 @@ std::optional<Shape> padded(const Shape& shape, int64_t tokens);
 struct Bucketing {
   std::string name;              ///< "multiples of 64", "powers of two", "4 lengths"
   std::vector<int64_t> lengths;  ///< that are left, ascending
+  std::vector<Shape> shapes;     ///< that are left; those of families that cannot be padded are unchanged
+  bool adds_padding = false;     ///< a mask changes too
   double work = 1;               ///< operations, times those of the exact lengths
 };
 
-/// Lengths rounded up to multiples of 64, 128, 256 and 512, to powers of two, and to the 2, 4 and 8 cheapest lengths.
-/// Leaves out those that change nothing or equal another.
+/// Lengths rounded up to multiples of 64 to 512, to powers of two, and to the 2, 4 and 8 cheapest lengths of each family.
+/// Leaves out those that change nothing or equal another. Precondition: families are in order of length.
 std::vector<Bucketing> bucketings(const std::vector<Shape>& shapes);
 
 }  // namespace attnprobe::plans

@@ -1,0 +1,86 @@
+// Which kernel the plan of each shape holds, from as few compiled plans as show it.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "ask/ask.hpp"
+#include "studies/plans/length_classes.hpp"
+#include "studies/plans/workload.hpp"
+
+namespace attnprobe::plans {
+
+/// A shape, its first engine config, and its plan.
+struct Place {
+  Shape shape;
+  std::optional<std::string> engine;  ///< "engine 9 KERNEL_CFG=1"; none: refused
+  std::string reason;                 ///< why it is refused
+  std::optional<std::string> kernel;  ///< identity; of several kernels joined by "+"
+  bool is_compiled = false;           ///< else the kernel is that of a neighbour
+  bool is_checked = false;            ///< compiled to check what was foretold, and as foretold
+  double build_ms = 0;                ///< of a compiled plan, as the next two
+  int64_t workspace_bytes = 0;
+  std::optional<int64_t> host_bytes;
+};
+
+struct Kernel {
+  std::string engine;
+  probe::PlanKernel first;
+  int64_t code_bytes = 0;  ///< of all kernels of the plan
+};
+
+/// Told of each answer.
+using OnPlan = std::function<void(const answer::Answer&)>;
+
+/// Asks for each shape which engine config a program gets (heuristic mode A), then compiles as few as show the kernels.
+/// Shapes that differ only in length and have the same engine config are a class, searched by length
+/// (length_classes.hpp). Then others, drawn evenly, are compiled to check: one that differs opens its class again.
+class KernelSearch {
+ public:
+  /// `plan` gives the cuDNN and options; of its groups only the one target is read. All must outlive the search.
+  KernelSearch(const gpu::Target& target, const asking::Plan& plan, const asking::Session& session,
+               const OnPlan& on_plan);
+
+  /// Returns its place; equal shapes have one. `compile`: its plan is compiled, whatever others show.
+  size_t add(const Shape& shape, bool compile);
+  void run();
+
+  const Place& place(size_t index) const { return places_[index]; }
+  const std::map<std::string, Kernel>& kernels() const { return kernels_; }
+  CudnnVersion cudnn() const { return cudnn_; }
+  bool is_whole() const { return is_whole_; }          ///< false: it was stopped
+  bool is_simulated() const { return is_simulated_; }  ///< compiled, not loaded
+
+ private:
+  struct Class {
+    std::vector<size_t> places;  // in order of length
+    Grouping grouping = Grouping::levels_that_agree;
+  };
+
+  std::vector<answer::Answer> ask(const std::vector<size_t>& which, probe::Plans plans);
+  void check();
+  void make_classes();
+  std::vector<ClassLength> lengths_of(const Class& one) const;
+  void compile(std::vector<size_t> which);
+  void take(Place& place, const answer::Answer& answer);
+  void search();
+  bool agrees();
+  void infer();
+
+  gpu::Target target_;
+  asking::Plan plan_;
+  const asking::Session& session_;
+  const OnPlan& on_plan_;
+  std::vector<Place> places_;
+  std::map<std::string, size_t> known_;  // by family and length
+  std::vector<size_t> compiled_first_;
+  std::vector<Class> classes_;
+  std::map<std::string, Kernel> kernels_;
+  CudnnVersion cudnn_{0, 0, 0};
+  bool is_simulated_ = true, is_whole_ = true;
+};
+
+}  // namespace attnprobe::plans

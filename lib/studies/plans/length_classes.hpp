@@ -1,0 +1,33 @@
+// Which lengths to compile, so that the kernels of all lengths are known.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace attnprobe::plans {
+
+/// A length whose plan has the same engine config as the others.
+struct ClassLength {
+  int64_t tokens = 0;
+  std::optional<std::string> kernel = {};  ///< identity; none: not compiled
+};
+
+/// How lengths are put together.
+enum class Grouping {
+  /// A level is the largest power of two, up to 512, that divides a length. Two levels with the same kernel are one group
+  /// with the levels between them: a kernel needs a length to be a multiple of something.
+  levels_that_agree,
+  each_level,  ///< where a spot check disagreed with that
+};
+
+/// The next ones to compile, by index; none: kernels_of() tells the others. Lengths ascend. Of each group, the first
+/// and the last 64 tokens are compiled. Between two lengths with different kernels, the neighbours of
+/// a multiple of 64 are compiled first, then the length halfway, until the two are neighbours.
+std::vector<size_t> next_to_compile(const std::vector<ClassLength>& lengths, Grouping grouping);
+
+/// The kernel of each length. Precondition: next_to_compile() is empty, or no more is compiled.
+std::vector<std::optional<std::string>> kernels_of(const std::vector<ClassLength>& lengths, Grouping grouping);
+
+}  // namespace attnprobe::plans
