@@ -231,7 +231,7 @@ TEST_CASE("What others wrote does nothing on a page", "[site][hostile]") {
     CHECK_FALSE(contains(page, "\xe2\x80\xae"));
     ++pages;
   }
-  CHECK(pages == 6);
+  CHECK(pages == 7);
   CHECK(site.json(config_address(name) + "/index.json")["name"] == name);
 }
 
