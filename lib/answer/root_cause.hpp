@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
+#include "answer/category.hpp"
 #include "attention/spec.hpp"
 #include "base/json.hpp"
 #include "base/version.hpp"
 #include "probe/findings.hpp"
-#include "answer/category.hpp"
 
 namespace attnprobe::answer {
 

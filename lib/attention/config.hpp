@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/json.hpp"
 #include "attention/spec.hpp"
+#include "base/json.hpp"
 
 namespace attnprobe::attention {
 

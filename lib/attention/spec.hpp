@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "base/data_type.hpp"
 #include "attention/layout.hpp"
 #include "attention/mask.hpp"
+#include "base/data_type.hpp"
 
 namespace attnprobe::attention {
 

@@ -55,7 +55,8 @@ void read_how(JsonObject& object, asking::PlanOptions& options) {
       value->fail_out_of_range("more than 0, at most 1000000 seconds");
   }
   if (const auto value = object.find_set("jobs")) options.jobs = static_cast<int>(value->integer(1, 4096));
-  if (const auto value = object.find_set("mode")) options.walk.modes = asking::checked_modes(words_of(*value), value->where());
+  if (const auto value = object.find_set("mode"))
+    options.walk.modes = asking::checked_modes(words_of(*value), value->where());
 }
 
 std::vector<rules::ChosenGate> gates_of(JsonObject& object, const std::string& otherwise) {

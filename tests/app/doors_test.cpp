@@ -38,7 +38,8 @@ std::string options_of(const Asked& one) {
 Json record(Json result) {
   result.erase("walk_ms");
   for (Json& config : result["engine_configs"])
-    if (config.contains("plan") && config["plan"].is_object()) for (const char* key : {"build_ms", "host_bytes"}) config["plan"].erase(key);
+    if (config.contains("plan") && config["plan"].is_object())
+      for (const char* key : {"build_ms", "host_bytes"}) config["plan"].erase(key);
   return result;
 }
 

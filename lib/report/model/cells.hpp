@@ -38,9 +38,9 @@ struct CellEngine {
   std::string status, reason;  ///< why not; the plan's if that failed
   std::optional<int64_t> workspace_bytes, shared_memory_bytes;
   PlanState plan = PlanState::unasked;
-  std::string run;                         ///< "ok", "wrong_result", …; "" where not asked for
-  bool works = false;                      ///< passes every requested stage
-  std::vector<probe::PlanKernel> kernels;  ///< of its plan, where one was built
+  std::string run;                                     ///< "ok", "wrong_result", …; "" where not asked for
+  bool works = false;                                  ///< passes every requested stage
+  std::vector<probe::PlanKernel> kernels;              ///< of its plan, where one was built
   std::map<std::string, double, std::less<>> figures;  ///< by the keys of measurements(); those that were measured
   bool operator==(const CellEngine&) const = default;
 
