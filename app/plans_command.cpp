@@ -59,6 +59,15 @@ void add_log(Input& input, const replay::Replay& log) {
   input.workloads.push_back(std::move(workload));
 }
 
+// Fields alone need no length, since --lengths has them.
+void add_first_length(ConfigOptions& configs, const plans::Length& first) {
+  const auto has = [&](const std::string& field) {
+    return std::ranges::find(configs.overrides, field, &attention::Override::field) != configs.overrides.end();
+  };
+  if (!configs.files.empty() || configs.overrides.empty() || has("seqlen") || has("seqlen_kv")) return;
+  configs.overrides.push_back({has("seqlen_q") ? "seqlen_kv" : "seqlen", first.tokens});
+}
+
 // Each config at its lengths; without lengths the configs are the shapes. A log is a workload by itself.
 Input read_input_of(const PlansCommand& command) {
   Input input;
@@ -75,13 +84,15 @@ Input read_input_of(const PlansCommand& command) {
     add_log(input, *log);
   }
   if (!configs.given() && !input.workloads.empty()) return input;
+  std::vector<plans::Length> lengths;
+  if (!command.lengths.empty()) lengths = plans::read_lengths(command.lengths);
+  if (!lengths.empty()) add_first_length(configs, lengths.front());
   const auto read = read_configs(configs, "plans of what?");
-  if (command.lengths.empty()) {
+  if (lengths.empty()) {
     auto& shapes = input.workloads.emplace_back().shapes;
     for (const auto& config : read) shapes.push_back({config.spec, {}});
     return input;
   }
-  const auto lengths = plans::read_lengths(command.lengths);
   for (const auto& config : read) input.workloads.push_back({config.spec.name, plans::shapes_of(config.spec, lengths)});
   return input;
 }
