@@ -44,7 +44,9 @@ std::string kernels_text(const Bill& bill) {
                                  "regs", "stack", "code");
   for (size_t i = 0; i < std::min(most, bill.kernels.size()); ++i) {
     const KernelUse& use = bill.kernels[i];
-    const std::string lengths = use.longest == 0 ? "-" : fmt::format("{}-{}", use.shortest, use.longest);
+    const std::string lengths = use.longest == 0              ? "-"
+                                : use.longest == use.shortest ? std::to_string(use.longest)
+                                                              : fmt::format("{}-{}", use.shortest, use.longest);
     text += fmt::format("{:<16.16}  {:>6}  {:>13}  {:>4}  {:>5}  {:>9}  {}\n", use.identity, use.plans, lengths,
                         number_or_dash(use.kernel.registers), number_or_dash(use.kernel.stack_bytes),
                         bytes_text(use.kernel.code_bytes.value_or(0)), use.engine.substr(0, use.engine.find(' ', 7)));
