@@ -59,7 +59,7 @@ void add_log(Input& input, const replay::Replay& log) {
   input.workloads.push_back(std::move(workload));
 }
 
-// Fields alone need no length, since --lengths has them.
+// A config of fields gets its length from --lengths.
 void add_first_length(ConfigOptions& configs, const plans::Length& first) {
   const auto has = [&](const std::string& field) {
     return std::ranges::find(configs.overrides, field, &attention::Override::field) != configs.overrides.end();
