@@ -321,6 +321,7 @@ std::vector<Change> other_models(const AttentionSpec& spec) {
     return std::abs(shape.first - asked.first) + std::abs(shape.second - asked.second);
   });
   std::vector<Change> models;
+  models.reserve(nearest.size());
   for (const auto& [new_qk, new_v] : nearest)
     models.push_back(
         {"model", ChangeCost::model,

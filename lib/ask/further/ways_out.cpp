@@ -103,6 +103,7 @@ class Suggester {
  private:
   std::vector<Candidate> singles(const std::vector<Change>& changes) {
     std::vector<Candidate> candidates;
+    candidates.reserve(changes.size());
     for (const Change& change : changes) candidates.push_back(with({&change}));
     return worth_asking(std::move(candidates));
   }

@@ -28,6 +28,7 @@ std::map<int, Indices> levels_of(const std::vector<ClassLength>& lengths) {
 // Representatives to compile, until neighbours among them either agree or have nothing between them.
 Indices next_representatives(const std::vector<ClassLength>& lengths, const std::map<int, Indices>& levels) {
   std::vector<std::pair<int, size_t>> all;
+  all.reserve(levels.size());
   for (const auto& [level, members] : levels) all.emplace_back(level, members.back());
   Indices wanted;
   for (const size_t end : {all.front().second, all.back().second})

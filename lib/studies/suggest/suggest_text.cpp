@@ -44,8 +44,8 @@ std::string suggest_text(const std::vector<Suggested>& all, size_t width) {
     out += fmt::format("{} on {}, cuDNN {}\n", describe(spec), result.target.id, result.cudnn_version.text());
     out += report::wrapped(suggested_answer(result), 2, width);
     size_t number = 0;
-    const auto add_ways = [&](bool of_other_models) {
-      for (const auto& way : result.ways_out) {
+    const auto add_ways = [&, &ways_out = result.ways_out](bool of_other_models) {
+      for (const auto& way : ways_out) {
         if (is_other_model(way) != of_other_models) continue;
         std::string text =
             report::wrapped(fmt::format("{}{}", text_of(way), way.compiled ? " (compiled)" : ""), 5, width);
