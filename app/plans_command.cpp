@@ -50,9 +50,7 @@ void add_log(Input& input, const replay::Replay& log) {
   if (workload.shapes.empty())
     throw Error(ErrorKind::usage, fmt::format("{}: no plan of an attention graph{}{}", log.file,
                                               workload.notes.empty() ? "" : "; ", fmt::join(workload.notes, "; ")));
-  std::vector<const replay::ReplayedGraph*> graphs;
-  for (const auto& graph : log.graphs) graphs.push_back(&graph);
-  if (const std::string gpus = replay::gpus_of(graphs); !gpus.empty())
+  if (const std::string gpus = replay::gpus_of(log); !gpus.empty())
     input.log_gpus += (input.log_gpus.empty() ? "" : ",") + gpus;
   input.log_versions.insert(log.history.versions.begin(), log.history.versions.end());
   workload.name = log.file;

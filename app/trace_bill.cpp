@@ -59,9 +59,7 @@ std::string cudnn_of(const trace::TraceFindings& findings) {
 }
 
 plans::WorkloadBill bill_of(const trace::TraceFindings& findings, const plans::Workload& workload) {
-  std::vector<const replay::ReplayedGraph*> graphs;
-  for (const auto& graph : findings.replay.graphs) graphs.push_back(&graph);
-  const std::string gpus = replay::gpus_of(graphs);
+  const std::string gpus = replay::gpus_of(findings.replay);
   if (gpus.empty() || gpus.find(',') != std::string::npos)
     throw Error(ErrorKind::environment, "the log does not name one known GPU");
   const auto targets = gpu::simulated_targets(gpus);

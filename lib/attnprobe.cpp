@@ -1,11 +1,11 @@
 #include "attnprobe.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ask/ask.hpp"
 #include "ask/named_targets.hpp"
 #include "base/text.hpp"
-#include "gpu/catalogue.hpp"
 #include "report/formats/report.hpp"
 #include "report/formats/screen_text.hpp"
 #include "worker/client.hpp"
@@ -48,10 +48,9 @@ Answer answer_of(const answer::Answer& result) {
 
 asking::Plan plan_of(std::string_view configs, const std::vector<std::string>& targets, const Options& options) {
   const double timeout = std::chrono::duration<double>(options.timeout).count();
-  asking::QuestionGroup group{asking::questions_of(attention::parse_configs(configs, "configs")), {}};
-  for (const auto& word : targets)
-    for (auto& target : asking::named_targets(word, timeout, options.program))
-      gpu::add_target(group.targets, std::move(target));
+  asking::QuestionGroup group{
+      asking::questions_of(attention::parse_configs(configs, "configs")),
+      asking::named_targets(fmt::format("{}", fmt::join(targets, ",")), timeout, options.program)};
   asking::Plan plan{{std::move(group)}, options.cudnn};
   probe::WalkOptions& walk = plan.options.walk;
   if (!options.modes.empty()) walk.modes = asking::checked_modes(options.modes, "Options::modes");

@@ -34,4 +34,10 @@ std::vector<PlanKernel> plan_kernels(const std::string& plan_json, std::optional
   return kernels;
 }
 
+std::string identity_of(const std::vector<PlanKernel>& kernels) {
+  std::string identity;
+  for (const PlanKernel& kernel : kernels) identity += (identity.empty() ? "" : "+") + kernel.identity;
+  return identity;
+}
+
 }  // namespace attnprobe::probe

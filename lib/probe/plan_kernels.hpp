@@ -1,4 +1,4 @@
-// The kernels of a compiled plan. Internal to lib/probe.
+// The kernels of a compiled plan.
 #pragma once
 
 #include <cstdint>
@@ -16,5 +16,9 @@ namespace attnprobe::probe {
 /// is described in the plan (/GPUProfile).
 std::vector<PlanKernel> plan_kernels(const std::string& plan_json,
                                      std::optional<int64_t> dynamic_shared_memory_bytes = {});
+
+/// The identity of all of them together, "06cae4f45057998b+9229d7e592eef006": equal for plans that execute the same
+/// kernels. "" for none.
+std::string identity_of(const std::vector<PlanKernel>& kernels);
 
 }  // namespace attnprobe::probe

@@ -257,6 +257,12 @@ std::string gpus_of(const std::vector<const ReplayedGraph*>& graphs) {
   return fmt::format("{}", fmt::join(ids, ","));
 }
 
+std::string gpus_of(const Replay& replay) {
+  std::vector<const ReplayedGraph*> graphs;
+  for (const auto& graph : replay.graphs) graphs.push_back(&graph);
+  return gpus_of(graphs);
+}
+
 Agreement compare(const ReplayedGraph& graph, const answer::Answer& result) {
   Agreement agreement;
   const replay::LoggedGraph& logged = graph.logged;

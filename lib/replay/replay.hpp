@@ -60,6 +60,8 @@ answer::Question question_of(const Replay& replay, const ReplayedGraph& graph);
 
 /// The catalogue's ids of the graphs' GPUs, without duplicates, as a comma list; "" if none is known.
 std::string gpus_of(const std::vector<const ReplayedGraph*>& graphs);
+/// Of all its graphs.
+std::string gpus_of(const Replay& replay);
 
 /// A comparison of a result with the log's graph.
 struct Agreement {

@@ -15,6 +15,7 @@
 #include "replay/explanation.hpp"
 #include "report/formats/replay_text.hpp"
 #include "studies/plans/bill_text.hpp"
+#include "studies/plans/logged_workload.hpp"
 
 namespace attnprobe::trace {
 namespace {
@@ -148,18 +149,8 @@ std::string end_text(const Trace& trace) {
   return fmt::format("{} after {:.1f} s", trace.end.text(), trace.seconds);
 }
 
-plans::BuiltPlans built_plans(const TraceFindings& findings) {
-  plans::BuiltPlans built;
-  for (const auto& graph : findings.replay.graphs) {
-    if (!is_attention(graph)) continue;
-    built.plans += graph.logged.plans;
-    built.seconds += graph.logged.plan_seconds;
-  }
-  return built;
-}
-
 std::string plans_text(const Trace& trace, const TextStyle& style) {
-  const plans::BuiltPlans built = built_plans(trace.findings);
+  const plans::BuiltPlans built = plans::built_plans(trace.findings.replay);
   if (built.plans == 0) return "";
   std::string out =
       fmt::format("plans: {} built in {:.2f} s, as logged\n", counted(built.plans, "attention plan"), built.seconds);
@@ -300,7 +291,7 @@ Json trace_json(const Trace& trace, const TraceOptions& options) {
                               {"message", refusal.message},
                               {"meaning", refusal.meaning},
                               {"times", refusal.times}});
-  const plans::BuiltPlans built = built_plans(findings);
+  const plans::BuiltPlans built = plans::built_plans(findings.replay);
   return {{"schema", "attnprobe/trace/1"},
           {"tool", {{"name", "attnprobe"}, {"version", report::tool_version()}}},
           {"command", options.words},

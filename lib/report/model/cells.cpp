@@ -18,6 +18,7 @@
 #include "base/version.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
+#include "probe/plan_kernels.hpp"
 #include "report/model/cell_answer.hpp"
 
 namespace attnprobe::report {
@@ -58,11 +59,9 @@ std::string kernels_summary(const CellTable& table) {
   int64_t plans = 0;
   for (const Cell& cell : table.cells)
     for (const CellEngine& engine : table.answer(cell).engines) {
-      std::string identity;
-      for (const auto& kernel : engine.kernels) identity += kernel.identity + "+";
-      if (identity.empty()) continue;
+      if (engine.kernels.empty()) continue;
       ++plans;
-      identities.insert(std::move(identity));
+      identities.insert(probe::identity_of(engine.kernels));
     }
   if (plans == 0) return "";
   return fmt::format("; {} hold{} {}", counted(plans, "plan"), plans == 1 ? "s" : "",

@@ -10,6 +10,7 @@
 #include "base/add_once.hpp"
 #include "base/printable.hpp"
 #include "base/text.hpp"
+#include "probe/plan_kernels.hpp"
 #include "report/formats/markdown_text.hpp"
 
 namespace attnprobe::report {
@@ -56,10 +57,8 @@ bool has_kernels(const CellEngine* engine) {
          std::all_of(engine->kernels.begin(), engine->kernels.end(), [](const auto& k) { return !k.identity.empty(); });
 }
 
-std::vector<std::string> identities(const CellEngine& engine) {
-  std::vector<std::string> found;
-  for (const auto& kernel : engine.kernels) found.push_back(kernel.identity);
-  return found;
+bool has_same_kernels(const CellEngine& a, const CellEngine& b) {
+  return probe::identity_of(a.kernels) == probe::identity_of(b.kernels);
 }
 
 int64_t stack_of(const CellEngine& engine) {
@@ -132,7 +131,7 @@ std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswe
     change.after = after.pattern + ", " + change.after;
   } else if (!is_same_choice(*old_first, *new_first)) {
     change.kind = ChangeKind::engine_changed;
-  } else if (has_kernels(old_first) && has_kernels(new_first) && identities(*old_first) != identities(*new_first)) {
+  } else if (has_kernels(old_first) && has_kernels(new_first) && !has_same_kernels(*old_first, *new_first)) {
     change.kind = ChangeKind::kernel_changed;
     change.before += ": " + kernel_text(*old_first);
     change.after += ": " + kernel_text(*new_first);
@@ -185,7 +184,7 @@ void count_kernels(Diff& diff, const CellAnswer& before, const CellAnswer& after
   KernelCounts& counts = diff.kernels;
   const auto registers = [](const CellEngine& engine) { return engine.kernels.front().registers; };
   ++counts.compared;
-  counts.changed += identities(*old_first) != identities(*new_first) ? 1 : 0;
+  counts.changed += has_same_kernels(*old_first, *new_first) ? 0 : 1;
   counts.engine += name_of_engine(*old_first) != name_of_engine(*new_first) ? 1 : 0;
   counts.registers += registers(*old_first) != registers(*new_first) ? 1 : 0;
   counts.less_stack += stack_of(*new_first) < stack_of(*old_first) ? 1 : 0;

@@ -110,7 +110,7 @@ std::string one_plan_text(const std::vector<OnePlan>& all) {
     if (one.refused.empty())
       said = is_override ? fmt::format("{} for all lengths, compiled but not run",
                                        counted(static_cast<int64_t>(one.families), "plan"))
-                         : "a plan a length, whose kernel a kernel cache can share; not run";
+                         : "one plan for each length; a kernel cache can share their kernel; not run";
     text += report::wrapped(fmt::format("{}: {}", one.field, said), 0, 80);
   }
   return text;

@@ -1,11 +1,11 @@
 #include "studies/plans/kernel_search.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <numeric>
 
+#include "probe/plan_kernels.hpp"
 #include "probe/walk_difference.hpp"
 
 namespace attnprobe::plans {
@@ -119,13 +119,12 @@ void KernelSearch::take(Place& place, const Answer& answer) {
     place.kernel.reset();
     return;
   }
-  std::vector<std::string> identities;
-  for (const auto& kernel : built->plan->kernels) identities.push_back(kernel.identity);
   const std::string engine = probe::config_name(built->engine, built->knobs);
-  place.kernel = identities.empty() ? engine : fmt::format("{}", fmt::join(identities, "+"));
+  const auto& kernels = built->plan->kernels;
+  place.kernel = kernels.empty() ? engine : probe::identity_of(kernels);
   Kernel kernel{engine, {}, 0};
-  if (!built->plan->kernels.empty()) kernel.first = built->plan->kernels.front();
-  for (const auto& one : built->plan->kernels) kernel.code_bytes += one.code_bytes.value_or(0);
+  if (!kernels.empty()) kernel.first = kernels.front();
+  for (const auto& one : kernels) kernel.code_bytes += one.code_bytes.value_or(0);
   kernels_.try_emplace(*place.kernel, std::move(kernel));
   place.build_ms = built->plan->build_ms;
   place.host_bytes = built->plan->host_bytes;

@@ -23,9 +23,18 @@ Shape shape_of(const replay::Replay& replay, const replay::ReplayedGraph& graph)
 
 }  // namespace
 
+BuiltPlans built_plans(const replay::Replay& replay) {
+  BuiltPlans built;
+  for (const auto& graph : replay.graphs) {
+    if (!graph.recognised.spec) continue;
+    built.plans += graph.logged.plans;
+    built.seconds += graph.logged.plan_seconds;
+  }
+  return built;
+}
+
 Workload workload_of(const replay::Replay& replay) {
   Workload workload;
-  BuiltPlans built;
   int64_t others = 0, refused = 0, unreadable = 0;
   for (const auto& graph : replay.graphs) {
     const auto& logged = graph.logged;
@@ -36,12 +45,10 @@ Workload workload_of(const replay::Replay& replay) {
     } else if (logged.refused()) {
       ++refused;
     } else {
-      built.plans += logged.plans;
-      built.seconds += logged.plan_seconds;
       workload.shapes.push_back(shape_of(replay, graph));
     }
   }
-  if (built.plans > 0) workload.built = built;
+  if (const BuiltPlans built = built_plans(replay); built.plans > 0) workload.built = built;
   std::stable_sort(workload.shapes.begin(), workload.shapes.end(),
                    [](const auto& a, const auto& b) { return a.length.tokens < b.length.tokens; });
   const auto note = [&](int64_t count, const char* what) {

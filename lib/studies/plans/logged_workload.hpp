@@ -10,4 +10,7 @@ namespace attnprobe::plans {
 /// graph. A shape counts as often as it was executed. Graphs that are exactly a config's vary in length.
 Workload workload_of(const replay::Replay& replay);
 
+/// The plans of its attention graphs, and how long they took.
+BuiltPlans built_plans(const replay::Replay& replay);
+
 }  // namespace attnprobe::plans

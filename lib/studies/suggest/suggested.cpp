@@ -108,9 +108,10 @@ std::vector<Suggested> suggest(asking::Plan plan, const asking::Session& session
     const bool is_refused = result.usable && *result.usable != answer::Usable::yes && !result.by_rule;
     if (is_refused && !session.is_stopped()) {
       const std::string graph = result.given ? result.given->command : "";
-      auto& elsewhere = by_question[to_json(result.config.spec).dump() + graph + result.cudnn_path];
-      if (elsewhere.models.empty() && elsewhere.unchanged.empty())
-        elsewhere = ask_elsewhere(result, plan.groups.front().targets, plan, session);
+      const auto [place, is_new] =
+          by_question.try_emplace(to_json(result.config.spec).dump() + graph + result.cudnn_path);
+      Elsewhere& elsewhere = place->second;
+      if (is_new) elsewhere = ask_elsewhere(result, plan.groups.front().targets, plan, session);
       for (const auto& id : elsewhere.unchanged)
         if (id != result.target.id && !is_kept("target")) suggested.gpus.push_back(id);
       suggested.other_models = nearest(elsewhere, result.target.id);
