@@ -3,7 +3,7 @@
 
   scripts/docs site -o site                                with build/attnprobe, whose options and report the reference lists
   scripts/docs site -o site --program /usr/bin/attnprobe
-  scripts/docs site -o site --pages DIR                    with atlas.md, audit.md and findings.md of DIR, which take cuDNN hours
+  scripts/docs site -o site --pages DIR                    with atlas.md, audit.md, findings.md and history.md of DIR, which take cuDNN hours
 
 The pages below reference/ are made here and not committed.
 docs/navigation.json says which page stands where. A page of docs/ that it lacks, and a link to nothing,
@@ -45,6 +45,7 @@ ASKED = {
     "atlas": ("The atlas: the attention of today's models", "scripts/docs atlas"),
     "audit": ("Frameworks' gates against cuDNN's answers", "attnprobe dev audit --framework all --target each-sm --format md -o build/pages/audit.md"),
     "findings": ("Documentation against the library", "scripts/docs findings"),
+    "history": ("What each cuDNN release changed", "scripts/docs history"),
 }
 
 
@@ -309,7 +310,7 @@ def main():
     parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="DIR", help="new, empty, or a site that was built before")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/attnprobe")
     parser.add_argument("--pages", type=pathlib.Path, default=ROOT / "build/pages", metavar="DIR",
-                        help="the pages that scripts/docs atlas, scripts/docs findings and attnprobe dev audit wrote (default: build/pages)")
+                        help="the pages that scripts/docs atlas, findings and history and attnprobe dev audit wrote (default: build/pages)")
     options = parser.parse_args()
     if not options.program.is_file():
         parser.error(f"--program: there is no {options.program}; scripts/quickstart builds build/attnprobe")

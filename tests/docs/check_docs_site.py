@@ -61,7 +61,7 @@ def main():
         if lacks:
             print(f"FAILED: llms.txt lacks {lacks}")
             return 1
-        for page, wanted in (("atlas", "Atlas of this test"), ("audit", "attnprobe dev audit --framework all"), ("findings", "scripts/docs findings"),
+        for page, wanted in (("atlas", "Atlas of this test"), ("audit", "attnprobe dev audit --framework all"), ("findings", "scripts/docs findings"), ("history", "scripts/docs history"),
                              ("frameworks", "can_use_cudnn_attention"), ("reasons", 'id="head-dim-multiple-of-8"')):
             if wanted not in (place / f"site/reference/{page}.html").read_text():
                 print(f"FAILED: reference/{page}.html lacks {wanted}")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/docs findings and scripts/docs atlas write their pages, here of one statement and of a few configs. attnprobe accepts the commands of
+"""scripts/docs findings, atlas and history write their pages, here of one statement and of a few configs. attnprobe accepts the commands of
 the statements, and some statements are checked with the cuDNN of the tests. The README's picture of a terminal has today's answer.
 
   tests/docs/check_pages.py build/attnprobe
@@ -37,13 +37,16 @@ def run(program, *words):
 
 
 def wrong_pages(program):
-    """The faults of the two pages, a line each."""
+    """The faults of the three pages, a line each."""
     with tempfile.TemporaryDirectory() as folder:
-        findings, atlas = pathlib.Path(folder) / "findings.md", pathlib.Path(folder) / "atlas.md"
+        findings, atlas, history = (pathlib.Path(folder) / f"{name}.md" for name in ("findings", "atlas", "history"))
         run(sys.executable, ROOT / "scripts/docs", "findings", "--program", program, "--cudnn", "9.19.0", "--only", WRITTEN, "--out", folder, "-o", findings)
         run(sys.executable, ROOT / "scripts/docs", "atlas", "--program", program, "--cudnn", "9.19.0", "--configs", "configs/gemma-7b.json", "--docs", folder)
+        run(sys.executable, ROOT / "scripts/docs", "history", "--program", program, "--cudnn", "9.19.0", "--target", "h100", "--configs",
+            "configs/gemma-7b.json", "--docs", folder)
         for page, wanted in ((findings, (f"### {WRITTEN}\n", "| a100, rtx5090 | 9.19.0 |", "Backward activations are not supported")),
-                             (atlas, ("10 cells: 10 yes, 0 but, 0 no.", "| gemma-7b-decode | "))):
+                             (atlas, ("10 cells: 10 yes, 0 but, 0 no.", "| gemma-7b-decode | ")),
+                             (history, ("compiling 2 configs for 1 simulated GPU with 1 release.", "`gemma-7b-prefill`, `gemma-7b-decode`."))):
             text = page.read_text() if page.exists() else ""
             yield from (f"{page.name} lacks {one}" for one in wanted if one not in text)
 
