@@ -36,13 +36,20 @@ struct PlacedFacts {
   std::string_view text;  // as prose
   std::string_view page;  // unchanged
   int64_t first_line;
-  std::vector<std::string> gpus = {}, versions = {};
+  std::vector<std::string> gpus = {}, versions = {}, frameworks = {};
 
   void add(std::vector<std::string>& list, const std::string& value, size_t at) {
     if (!facts.lines.contains(value)) facts.lines.emplace(value, first_line - 1 + line_at(page, at));
     add_fact(list, value);
   }
 };
+
+// Whether it is what the text moved away from, or what works: "from an H100 to an RTX 5090", "torch 2.4 works".
+bool is_left_behind(const PlacedFacts& place, size_t at) {
+  static const RE2 from("\\bfrom (?:an? |the |our |my )?$", any_case());
+  const size_t begin = at - std::min<size_t>(at, 16);
+  return is_contrast(place.text, at) || has_words(place.text.substr(begin, at - begin), from);
+}
 
 void add_gpus(PlacedFacts& place) {
   static const RE2 names(
@@ -79,14 +86,7 @@ void add_gpus(PlacedFacts& place) {
       if (words[1] == name && !is_demanded(place.text, at)) found.emplace_back(at, target);
   });
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-  // "After moving from an H100 to an RTX 5090".
-  static const RE2 left_behind("\\bfrom (?:an? |the |our |my )?$", any_case());
-  for (const auto& [at, id] : found) {
-    const bool is_other =
-        is_contrast(place.text, at) ||
-        has_words(place.text.substr(at - std::min<size_t>(at, 16), std::min<size_t>(at, 16)), left_behind);
-    place.add(is_other ? place.gpus : place.facts.gpus, id, at);
-  }
+  for (const auto& [at, id] : found) place.add(is_left_behind(place, at) ? place.gpus : place.facts.gpus, id, at);
   for (const Worded<int>& one : series)
     each_match(one.words, place.text, [&](const std::string* name, size_t at) {
       if (gpu::find(name[1]) == nullptr && !is_demanded(place.text, at)) add_fact(place.facts.sms, one.key);
@@ -137,7 +137,7 @@ void add_versions(PlacedFacts& place) {
       if (is_demanded(place.text, at) ||
           has_words(place.text.substr(at + words[0].size(), 10), RE2("^(?: or| and) (?:newer|later|above)")))
         return;
-      place.add(is_contrast(place.text, at) ? place.versions : place.facts.versions, words[1], at);
+      place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
     });
   // "cuDNN 9.25.0 and 9.27.0", "from cuDNN 9.25.1 to 9.27.0".
   static const RE2 others(
@@ -152,9 +152,17 @@ void add_versions(PlacedFacts& place) {
                              any_case());
   each_match(frontends, place.text,
              [&](const std::string* words, size_t at) { place.add(place.facts.frontends, words[1], at); });
-  for (const frameworks::NamedRelease& release : frameworks::named_releases(place.text))
-    if (!is_demanded(place.text, release.at))
-      place.add(place.facts.frameworks, release.framework + "==" + release.version, release.at);
+  static const RE2 moved_to("^[^\\s]* (?:to|->) v?(\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
+  for (const frameworks::NamedRelease& release : frameworks::named_releases(place.text)) {
+    if (is_demanded(place.text, release.at)) continue;
+    const bool is_left = is_left_behind(place, release.at);
+    const size_t end = place.text.find(release.version, release.at) + release.version.size();
+    std::string next;
+    if (is_left && RE2::PartialMatch(piece(place.text.substr(end, 24)), moved_to, &next))
+      place.add(place.facts.frameworks, release.framework + "==" + next, end);
+    place.add(is_left ? place.frameworks : place.facts.frameworks, release.framework + "==" + release.version,
+              release.at);
+  }
 }
 
 bool is_other_operation(const std::string& name) {
@@ -246,6 +254,7 @@ void add_facts(TextFacts& facts, std::string_view text, int64_t first_line) {
   add_subject(place);
   for (const auto& id : place.gpus) add_fact(facts.gpus, id);
   for (const auto& version : place.versions) add_fact(facts.versions, version);
+  for (const auto& release : place.frameworks) add_fact(facts.frameworks, release);
 }
 
 std::vector<std::string> told_in_words(const TextFacts& facts) {

@@ -72,14 +72,16 @@ class Reader {
     return is_first;
   }
 
-  // Whether the pattern matches without a negation such as "no causal mask" or "without dropout".
-  bool says(const RE2& pattern) {
+  // Whether the pattern matches without a negation such as "no causal mask" or "without dropout". With `states`, "needs
+  // bf16" does not count.
+  bool says(const RE2& pattern, bool states = false) {
     static const RE2 denial(
         "(?:\\b(?:no|not|non|without|neither|instead of|nor|un)[ -](?:an? |the |any )?(?:\\w+[ -])?)$", any_case());
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       const size_t begin = at - std::min<size_t>(at, 24);
-      if (found || is_contrast(text_, at) || has_words(std::string_view(text_).substr(begin, at - begin), denial))
+      if (found || is_contrast(text_, at) || (states && is_demanded(text_, at)) ||
+          has_words(std::string_view(text_).substr(begin, at - begin), denial))
         return;
       found = true;
       words_ = words[0];
@@ -207,7 +209,7 @@ void read_pairs(Reader& reader) {
     RE2 words;
   } pairs[] = {
       {"head_dim_qk", "head_dim_v",
-       any("head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|for Q and K and|for QK and|\\(?qk\\)?,? and) ?(\\d{2,4})")},
+       any("head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|(?:for|of) (?:Q and K|Q ?/ ?K|QK|queries and keys),?(?: and)?|\\(?qk\\)?,? and) ?(\\d{2,4})")},
       {"heads_q", "head_dim_qk", any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b")},
       {"batch", "seqlen_q", any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b")}};
   for (const auto& [first, second, words] : pairs)
@@ -265,8 +267,20 @@ void read_types(Reader& reader) {
                                               {"bf16", "\\bbf16\\b|bfloat16"},
                                               {"f16", "\\bf(?:p|loat)?16\\b|\\bhalf(?: precision)?\\b"},
                                               {"f32", "\\bf(?:p|loat)?32\\b|single precision"}};
-  for (const auto& [name, words] : types)
-    if (reader.says(words) && reader.set("dtype", name)) break;
+  // The type of a shape comes first: "q of shape (4, 1023, 12, 64) in float32", "q: bf16[2,4096,16,128]".
+  static const std::string type = "\\b((?:bf|bfloat|fp|f|float)(?:8|16|32)(?:_\\w{4,6})?)";
+  static const RE2 of_shape(
+      type + "[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\d+, ?\\d+, ?\\d+, ?\\d+,? ?[\\])][^\\n.;?\\[(\\d]{0,24}" + type + "\\b",
+      any_case());
+  reader.each(of_shape, [&](const std::string* found) {
+    const std::string& named = found[1].empty() ? found[2] : found[1];
+    for (const auto& [name, words] : types)
+      if (!reader.question.tells("dtype") && has_words(named, words)) reader.set("dtype", name);
+    return false;
+  });
+  for (const bool states : {true, false})
+    for (const auto& [name, words] : types)
+      if (!reader.question.tells("dtype") && reader.says(words, states)) reader.set("dtype", name);
   static const RE2 mxfp8 = any("mxfp8");
   if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
   static const RE2 backward = any("\\bbackward|\\bbprop\\b|\\bgradients?\\b|\\bd[QKV]\\b|\\bgrad_[qkv]\\b"),

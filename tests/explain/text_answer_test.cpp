@@ -63,7 +63,28 @@ TEST_CASE("The attention that prose tells of becomes a question", "[explain]") {
   CHECK(value_of(tuple, "seqlen_q") == 4096);
   CHECK(tuple.framework == "torch==2.9");
   CHECK(value_of(question_in("attention without dropout and with no causal mask, 8 heads"), "mask") == nullptr);
-  CHECK(value_of(question_in("attention, head dimensions 192 for Q and K and 128 for V"), "head_dim_v") == 128);
+  for (const char* dims : {"head dimensions 192 for Q and K and 128 for V", "head_dim 192 for q/k and 128 for v",
+                           "head dims 192 for QK, 128 for V", "head_dim 192/128"}) {
+    INFO(dims);
+    CHECK(value_of(question_in("attention, " + std::string(dims)), "head_dim_qk") == 192);
+    CHECK(value_of(question_in("attention, " + std::string(dims)), "head_dim_v") == 128);
+  }
+}
+
+TEST_CASE("Of several types and releases the ones of the failing call count", "[explain]") {
+  CHECK(value_of(
+            question_in(
+                "jax.nn.dot_product_attention with q of shape (4, 1024, 12, 64) in float32 fails. Does it need bf16?"),
+            "dtype") == "f32");
+  CHECK(value_of(question_in("attention in float32, 8 heads. Does cuDNN need bf16?"), "dtype") == "f32");
+  CHECK(value_of(question_in("attention in bf16 with a softmax in fp32, 8 heads"), "dtype") == "bf16");
+  for (const char* moved : {"Attention on an H100 fails after upgrading from torch 2.4.1 to 2.5.0.",
+                            "Attention fails with torch 2.5.0. It worked with torch 2.4.1.",
+                            "With torch 2.4.1 attention works, with torch 2.5.0 it fails."}) {
+    INFO(moved);
+    CHECK(question_in(moved).framework == "torch==2.5.0");
+  }
+  CHECK(question_in("Attention fails since I went from PyTorch 2.4 to PyTorch 2.5").framework == "torch==2.5");
 }
 
 TEST_CASE("A question is answered by the gate of the release that it names", "[explain]") {
