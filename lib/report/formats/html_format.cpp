@@ -4,6 +4,7 @@
 #include "base/text.hpp"
 #include "report/formats/format.hpp"
 #include "report/formats/html_page.hpp"
+#include "report/formats/run_text.hpp"
 #include "report/model/measurements.hpp"
 
 namespace attnprobe::report {
@@ -95,6 +96,7 @@ class Payload {
                  {"ws", value_or_null(engine.workspace_bytes)},
                  {"plan", value_or_null(std::string(name_of(engine.plan)))},
                  {"run", value_or_null(engine.run)}};
+    for (const auto& kernel : engine.kernels) json["kn"].push_back(texts_.text(plan_kernel_text(kernel)));
     for (const Measurement& measured : measurements())
       if (!measured.in_page.empty()) json[std::string(measured.in_page)] = value_or_null(engine.figure(measured.key));
     return json;

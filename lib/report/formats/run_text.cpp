@@ -43,20 +43,6 @@ bool is_noted(const EngineConfigFindings& config) {
   return std::find(notes.begin(), notes.end(), "NONDETERMINISTIC") != notes.end();
 }
 
-std::string plan_kernel_text(const probe::PlanKernel& kernel) {
-  std::string text = kernel.name;
-  if (!kernel.identity.empty()) text += ", kernel " + kernel.identity;
-  const auto add = [&](std::optional<int64_t> value, const char* words) {
-    if (value && *value > 0) text += fmt::format(fmt::runtime(words), *value);
-  };
-  add(kernel.registers, ", {} registers");
-  add(kernel.stack_bytes, ", {} B of stack");
-  add(kernel.max_threads, ", {} threads a block");
-  add(kernel.blocks_per_sm, ", {} blocks a multiprocessor");
-  add(kernel.code_bytes, ", {} B of code");
-  return text;
-}
-
 std::string launch_text(const probe::KernelLaunch& launch) {
   std::string text = launch.name.empty() ? "a kernel" : launch.name;
   if (launch.registers) text += fmt::format(", {} registers", *launch.registers);
@@ -89,6 +75,20 @@ std::string sanitizer_text(const probe::SanitizerFindings& under) {
 }
 
 }  // namespace
+
+std::string plan_kernel_text(const probe::PlanKernel& kernel) {
+  std::string text = kernel.name;
+  if (!kernel.identity.empty()) text += ", kernel " + kernel.identity;
+  const auto add = [&](std::optional<int64_t> value, const char* words) {
+    if (value && *value > 0) text += fmt::format(fmt::runtime(words), *value);
+  };
+  add(kernel.registers, ", {} registers");
+  add(kernel.stack_bytes, ", {} B of stack");
+  add(kernel.max_threads, ", {} threads a block");
+  add(kernel.blocks_per_sm, ", {} blocks a multiprocessor");
+  add(kernel.code_bytes, ", {} B of code");
+  return text;
+}
 
 std::string kernel_notes(const answer::Answer& result, const TextStyle& style) {
   std::string text;

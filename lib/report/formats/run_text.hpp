@@ -29,6 +29,9 @@ std::string run_notes(const answer::Answer& result, const TextStyle& style);
 /// known.
 std::string kernel_notes(const answer::Answer& result, const TextStyle& style);
 
+/// The name that profilers show, identity, registers, stack, threads and code of a kernel.
+std::string plan_kernel_text(const probe::PlanKernel& kernel);
+
 /// "engine 2 KERNEL_CFG=7".
 std::string engine_config_name(const probe::EngineConfigFindings& config);
 

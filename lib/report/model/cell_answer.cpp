@@ -64,7 +64,9 @@ CellEngine engine_of(const JsonView& config) {
       known.registers = kernel.optional_integer("registers");
       known.stack_bytes = kernel.optional_integer("stack_bytes");
       known.shared_memory_bytes = kernel.optional_integer("shared_memory_bytes");
+      known.max_threads = kernel.optional_integer("max_threads");
       known.code_bytes = kernel.optional_integer("code_bytes");
+      known.blocks_per_sm = kernel.optional_integer("blocks_per_sm");
     }
   }
   if (run) engine.run = run->text_or("status", "");

@@ -11,7 +11,7 @@ const ENGINE_COLUMNS = [
     of: (row) => (row.ws === null || row.ws === undefined ? '' : bytes(row.ws)),
     className: 'number'
   },
-  {title: 'Plan', of: planWords},
+  {title: 'Plan', of: planWords, className: 'plan'},
   {
     title: 'Run',
     of: (row) => (row.run && row.run !== 'ok' ? element('b', {class: 'unexpected'}, row.run) : row.run ?? '')
@@ -72,9 +72,11 @@ function plainTable(heads, lines) {
 
 function checkWords(row) { return row.ok ? '✓ passes' : ['× ', breakable(row.s), reasonWords(row)]; }
 
-/** What passes the check and does not compile has its status and reason here. */
+/** What passes the check and does not compile has its status and reason here, a compiled plan its kernels. */
 function planWords(row) {
-  if (row.plan !== 'failed') return row.plan ?? '';
+  const kernelWords = (kernel) => element('small', {class: 'words'}, breakable(textAt(kernel)));
+  if (!row.plan) return '';
+  if (row.plan !== 'failed') return [row.plan, (row.kn ?? []).map(kernelWords)];
   return [element('b', {class: 'unexpected'}, 'failed: '), breakable(row.s), reasonWords(row)];
 }
 
