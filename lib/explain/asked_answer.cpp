@@ -181,7 +181,7 @@ bool contradicts(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
   if (!asked.untold.empty() || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine || !is_free(result))
     return false;
-  return message.layer == Layer::framework ? !result.frameworks.empty() : !result.by_rule;
+  return message.layer == Layer::framework ? !result.frameworks.empty() : !result.by_rule && !asked.is_other_cudnn;
 }
 
 // The refusal that the text's own words establish; null: none.

@@ -42,6 +42,7 @@ struct Asked {
   rules::GatePlans plans;             ///< what a new shape costs in the framework; empty if unknown
   std::vector<rules::KnownBug> bugs;  ///< bugs that fit all facts and the symptom
   std::vector<std::string> beside;    ///< refusals of similar questions: "without the causal mask: …"
+  bool is_other_cudnn = false;        ///< another version answered than the text's, or than its framework ships
   std::string by_rules_of;            ///< assumptions about the framework's release; ""
   std::string command;                ///< that repeats the question
 };

@@ -130,7 +130,7 @@ void add_sms(PlacedFacts& place) {
 void add_versions(PlacedFacts& place) {
   static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
   static const RE2 in_words(
-      "\\b(?:lib)?cudnn(?: version|_version)?['\"]?(?: is| at|:)?[ :=v]{1,3}['\"]?(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?: version|_version)?['\"]?(?: is| at|:)?[ :=v-]{1,24}['\"]?(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
       any_case());
   for (const RE2* versions : {&of_files, &in_words})
     each_match(*versions, place.text, [&](const std::string* words, size_t at) {

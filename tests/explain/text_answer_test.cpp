@@ -71,6 +71,17 @@ TEST_CASE("The attention that prose tells of becomes a question", "[explain]") {
   }
 }
 
+TEST_CASE("The cuDNN of a list of packages is read", "[explain]") {
+  for (const char* line :
+       {"nvidia-cudnn-cu12==9.1.0.70", "[pip3] nvidia-cudnn-cu12==9.1.0.70", "nvidia-cudnn-cu12     9.1.0.70",
+        "nvidia_cudnn_cu12-9.1.0.70-py3-none-manylinux2014_x86_64.whl", "cuDNN version: 9.1.0"}) {
+    INFO(line);
+    TextFacts facts;
+    add_facts(facts, "attention fails\n" + std::string(line) + "\n", 1);
+    CHECK(facts.versions == std::vector<std::string>{"9.1.0"});
+  }
+}
+
 TEST_CASE("Of several types and releases the ones of the failing call count", "[explain]") {
   CHECK(value_of(
             question_in(
@@ -172,6 +183,12 @@ TEST_CASE("Where the call of a message is supported, the cause lies elsewhere", 
   add_answer(by_cudnn, findings.facts, *asked, 1);
   CHECK(by_cudnn.refusals.front().headline == "cuDNN 9.19.0 takes this call on h100: the cause lies elsewhere");
   CHECK(by_cudnn.refusals.front().causes.empty());
+  // Another cuDNN's answer does not either.
+  asked->is_other_cudnn = true;
+  TextAnswer of_other = answer_of(findings, false);
+  add_answer(of_other, findings.facts, *asked, 1);
+  CHECK(of_other.refusals.front().id == "fe-no-plans-support");
+  asked->is_other_cudnn = false;
   // A call with an assumed type establishes nothing.
   asked->untold = {"the data type"};
   TextAnswer assumed = answer_of(findings, false);
