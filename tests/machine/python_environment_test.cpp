@@ -161,7 +161,7 @@ TEST_CASE("doctor --python: an environment in order", "[doctor]") {
   }
 }
 
-TEST_CASE("doctor --python: each thing that goes wrong has a name and a command", "[doctor]") {
+TEST_CASE("doctor --python: each thing that goes wrong has a name and a command", "[doctor][slow]") {
   const std::string version = real_version() + ".56";
   const VirtualEnvironment venv;
   const auto ids = [&](int driver = 13000) { return ids_of(inspect_python(venv.python(), {driver, {}}).problems); };

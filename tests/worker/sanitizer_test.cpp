@@ -77,7 +77,7 @@ TEST_CASE("a log of compute-sanitizer gives counts, words and kernels", "[worker
   CHECK(worker::read_sanitizer_log("========= COMPUTE-SANITIZER\n").status == SanitizerStatus::failed);
 }
 
-TEST_CASE("each plan is executed under the sanitizer, and its errors are told and set the exit code", "[run]") {
+TEST_CASE("each plan is executed under the sanitizer, and its errors are told and set the exit code", "[run][slow]") {
   const Tool clean("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n");
   const Answer right = ask(fallback, clean.environment());
   CHECK(right.exit_code == 0);

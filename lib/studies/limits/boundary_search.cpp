@@ -90,20 +90,27 @@ int BoundarySearch::class_of(int64_t value) const {
   return std::min(std::countr_zero(static_cast<uint64_t>(value)), coarsest_class_);
 }
 
-// The member nearest to `start` that is between the two, or none. A class is every second multiple of a power of two;
-// the range has one among any consecutive numbers as many as its step.
+// The member nearest to `start` that is between the two, or none. A class is every second multiple of a power of two.
+// Candidates are the multiples of the wider of the class's and the range's step; among any as many as the narrower step
+// has, one is a member of both, if any is.
 int64_t BoundarySearch::member_near(const std::set<int>& classes, int64_t start, int64_t after, int64_t before) const {
   const int64_t low = std::max(after + 1, range_.first), high = std::min(before - 1, last_);
+  const auto modulo = [](int64_t value, int64_t by) { return (value % by + by) % by; };
   int64_t best = none;
+  const auto is_nearer = [&](int64_t distance) { return best == none || distance < std::abs(best - start); };
   for (const int one : classes) {
     const bool is_coarsest = one == coarsest_class_;
     const int64_t period = int64_t{1} << (is_coarsest ? one : one + 1), offset = is_coarsest ? 0 : int64_t{1} << one;
-    const int64_t below = start - ((start - offset) % period + period) % period;
-    for (int64_t k = 0; k <= range_.step && (below - k * period >= low || below + (k + 1) * period <= high); ++k)
-      for (const int64_t value : {below - k * period, below + (k + 1) * period})
-        if (value >= low && value <= high && (value - range_.first) % range_.step == 0 &&
-            (best == none || std::abs(value - start) < std::abs(best - start)))
-          best = value;
+    const int64_t wide = std::max(period, range_.step), narrow = std::min(period, range_.step);
+    const int64_t below = start - modulo(start - (period >= range_.step ? offset : range_.first), wide);
+    const auto is_member = [&](int64_t value) {
+      return value >= low && value <= high && modulo(value - range_.first, range_.step) == 0 &&
+             modulo(value - offset, period) == 0;
+    };
+    for (int64_t k = 0;
+         k <= narrow && is_nearer((k - 1) * wide) && (below - k * wide >= low || below + (k + 1) * wide <= high); ++k)
+      for (const int64_t value : {below - k * wide, below + (k + 1) * wide})
+        if (is_member(value) && is_nearer(std::abs(value - start))) best = value;
   }
   return best;
 }
