@@ -235,19 +235,20 @@ void add_constraint_options(CLI::App& command, probe::Constraints& constraints) 
       .add_option_function<uint64_t>(
           "--max-workspace",
           [&constraints](const uint64_t& bytes) { constraints.max_workspace_bytes = static_cast<int64_t>(bytes); },
-          "bytes of workspace at most: 0, 4096, 256M (of 1024 bytes a K)")
+          "largest workspace in bytes: 0, 4096, 256M (1K is 1024 bytes)")
       ->transform(CLI::AsSizeValue(false))
       ->group(group);
   command
       .add_option("--require-note", constraints.notes,
-                  "a behavior or numerical note of cuDNN's that it must have; comma list or several times")
+                  "cuDNN behavior or numerical note that the engine config must have; comma-separated list, repeatable")
       ->delimiter(',')
       ->transform(one_of(probe::note_names()))
       ->group(group);
   const auto require = [&constraints](const std::string&) { constraints.deterministic = true; };
   command
       .add_option_function<std::string>(
-          "--require", require, "deterministic: the same bits in each run, as the graph asks, or as was measured")
+          "--require", require,
+          "deterministic: same bits in each run, because the graph requires it or because attnprobe measured it")
       ->transform(one_of({"deterministic"}))
       ->group(group);
 }
@@ -255,16 +256,15 @@ void add_constraint_options(CLI::App& command, probe::Constraints& constraints) 
 }  // namespace
 
 void add_walk_options(CLI::App& command, std::string& modes, asking::PlanOptions& how) {
-  command.add_option("--mode", modes, "heuristic modes, comma list of A, B, FALLBACK")->group(how_far);
-  add_enum_option(command, "--engines", how.walk.engines,
-                  "heuristic: what the modes propose; all: every engine too; knobs: every engine with every knob value")
+  command.add_option("--mode", modes, "heuristic modes, comma-separated list of A, B, FALLBACK")->group(how_far);
+  add_enum_option(
+      command, "--engines", how.walk.engines,
+      "heuristic: engine configs that the modes propose; all: also every engine; knobs: every engine with every knob value")
       ->group(how_far);
   how.walk.plans = probe::Plans::automatic;
   add_enum_option(
       command, "--plans", how.walk.plans,
-      "none. `first`: compile plans in turn until one works. `build`: compile each. `run`: execute, verify and time "
-      "each on a real GPU. `run_first`: only the first that compiles. `auto` (default): run on a real GPU; simulated, "
-      "first for a single answer, else none")
+      "none: support checks only. `first`: compile plans in turn until one works. `build`: compile each. `run`: execute, verify and time each on a real GPU. `run_first`: run only the first that compiles. `auto` (default): `run` on a real GPU; on a simulated one `first` for a single answer, otherwise none")
       ->group(how_far);
   add_constraint_options(command, how.constraints);
   command
@@ -274,7 +274,8 @@ void add_walk_options(CLI::App& command, std::string& modes, asking::PlanOptions
                       how.walk.sweep_where_none ? "--sweep" : "--quick"))
       ->group(how_far);
   command
-      .add_option("--timeout", how.timeout_seconds, "seconds for one config on one target, and for each of its plans")
+      .add_option("--timeout", how.timeout_seconds,
+                  "seconds allowed for one config on one target, and for each of its plans")
       ->check(check_seconds)
       ->group(how_far);
   command.add_option("-j,--jobs", how.jobs, "worker processes at a time; default: the cores")
@@ -286,7 +287,7 @@ void add_framework_option(CLI::App& command, std::vector<std::string>& words) {
   command
       .add_option(
           "--framework", words,
-          "frameworks whose rules are checked before cuDNN: torch (its newest known release), torch==2.11, jax, te, …; comma list, or all")
+          "frameworks whose rules are checked before cuDNN: torch (its newest known release), torch==2.11, jax, te, …; comma-separated list, or all")
       ->allow_extra_args(false)
       ->group("What is asked");
 }
@@ -307,24 +308,23 @@ void add_run_options(CLI::App& command, run::RunOptions& run_options) {
   const std::string running = "Running plans";
   add_enum_option(
       command, "--data", run_options.data,
-      "what inputs hold: normal, integers (sparse and small), negative_scores, far_negative, large, mask_all_true, gaps "
-      "(unused tokens behind each ragged sequence)")
+      "values of the inputs: normal, integers (sparse and small), negative_scores, far_negative, large, mask_all_true, gaps (unused tokens after each ragged sequence)")
       ->group(running);
-  command.add_option("--seed", run_options.seed, "of the random inputs")->group(running)->check(check_seed);
+  command.add_option("--seed", run_options.seed, "seed of the random inputs")->group(running)->check(check_seed);
   command.add_flag("!--no-verify", run_options.verify, "do not compare the outputs with the reference")->group(running);
   add_enum_option(command, "--timing", run_options.timing,
-                  "standard: until the noise is below 0.5 %, 15 s at most; fast: 0.1 s a plan; none")
+                  "standard: until the noise is below 0.5 %, at most 15 s; fast: 0.1 s per plan; none")
       ->group(running);
-  command.add_flag("--hot", run_options.hot, "time back-to-back runs with a warm L2 too")->group(running);
-  command.add_flag("--cuda-graph", run_options.cuda_graph, "time the replay from a CUDA graph too")->group(running);
-  command.add_option("--repeat", run_options.repeat, "runs whose bits are compared with the first; default: 1")
+  command.add_flag("--hot", run_options.hot, "also time back-to-back runs with a warm L2 cache")->group(running);
+  command.add_flag("--cuda-graph", run_options.cuda_graph, "also time replay from a CUDA graph")->group(running);
+  command.add_option("--repeat", run_options.repeat, "further runs to compare bit by bit with the first; default: 1")
       ->check(CLI::Range(0, 1'000'000))
       ->group(running);
   command
       .add_option_function<std::vector<std::string>>(
           "--sanitize",
           [&run_options](const std::vector<std::string>& words) { run_options.sanitizers = sanitizers_of(words); },
-          "also run each plan under NVIDIA's compute-sanitizer: memcheck, racecheck, initcheck, synccheck; comma list; without a value: the first three")
+          "also run each plan under NVIDIA's compute-sanitizer: memcheck, racecheck, initcheck, synccheck; comma-separated list; default if given without a value: the first three")
       ->delimiter(',')
       ->expected(0, static_cast<int>(names_of<run::Sanitizer>().size()))
       ->transform(one_of(names_of<run::Sanitizer>()))
@@ -337,12 +337,12 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
       .add_option(
           "-t,--target", options.target,
           "device:0, device:all, ids of `attnprobe targets list`, all, representative, each-sm (one GPU of each "
-          "compute capability), or a .json file; comma list; default: " +
+          "compute capability), or a .json file; comma-separated list; default: " +
               default_target)
       ->group(where);
   command
       .add_option("--cudnn", options.cudnn,
-                  "libcudnn.so.9, its folder, or a version (9.14, latest); comma list, or all")
+                  "libcudnn.so.9, its folder, or a version (9.14, latest); comma-separated list, or all")
       ->group(where);
   add_fetch_option(command, options.fetch);
   add_framework_option(command, options.frameworks);
@@ -358,14 +358,14 @@ void add_ask_options(CLI::App& command, AskOptions& options, const std::string& 
                 "continue an interrupted run of plans with the same -o; finished plans are not repeated")
       ->needs(file)
       ->group(output);
-  command.add_option("--report", options.reports, "further reports, FORMAT=FILE")->group(output);
+  command.add_option("--report", options.reports, "additional report, FORMAT=FILE; repeatable")->group(output);
   command
-      .add_option("--errata", options.errata,
-                  "file for the engine configs that crashed, hung or computed something wrong, in cudnn-frontend's "
-                  "errata format (CUDNN_ERRATA_JSON_FILE)")
+      .add_option(
+          "--errata", options.errata,
+          "file for the engine configs that crashed, hung or gave wrong results, in cudnn-frontend's errata format (CUDNN_ERRATA_JSON_FILE)")
       ->group(output);
   command.add_flag("--raw-log", options.how.walk.keep_log, "keep cuDNN's raw messages in JSON reports")->group(output);
-  command.add_flag("-v,--verbose", options.verbose, "every engine config of every result")->group(output);
+  command.add_flag("-v,--verbose", options.verbose, "show every engine config of every result")->group(output);
 }
 
 }  // namespace attnprobe::app

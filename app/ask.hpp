@@ -36,7 +36,7 @@ std::vector<gpu::Target> choose_targets(const AskOptions& options, const std::st
 /// Throws Error(usage) if two reports are one file, or one would replace an input, before any is opened.
 void check_outputs(const AskOptions& options);
 
-/// Parses a comma list of modes. Throws Error(usage) for an unknown one.
+/// Parses a comma-separated list of modes. Throws Error(usage) for an unknown one.
 void read_modes(const std::string& list, probe::WalkOptions& walk);
 
 /// --mode, --engines, --plans, --sweep and --quick, --timeout, --jobs, and the options for running plans. Plans are

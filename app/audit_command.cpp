@@ -103,15 +103,17 @@ int run_audit(AuditOptions options) {
 
 void add_audit(CLI::App& app, Run& run) {
   auto options = std::make_shared<AuditOptions>();
-  auto* command =
-      app.add_subcommand("audit", "Compare frameworks' gates with cuDNN: unnecessarily rejected, wrongly accepted");
+  auto* command = app.add_subcommand(
+      "audit", "Compare the frameworks' gates with cuDNN: find calls they reject unnecessarily or accept wrongly");
   command->add_option("CONFIGS", options->configs, "config files; default: a systematic sweep");
-  command->add_option("--framework", options->frameworks, "as torch==2.11, jax, te; comma list; default: all")
+  command
+      ->add_option("--framework", options->frameworks,
+                   "frameworks such as torch==2.11, jax, te; comma-separated list; default: all")
       ->delimiter(',');
   command->add_option("-t,--target", options->target, "as in probe; default: representative");
   command
       ->add_option("--cudnn", options->cudnns,
-                   "versions or paths, a comma list, or all; default: the one that probe uses")
+                   "versions or paths, a comma-separated list, or all; default: the one that probe uses")
       ->delimiter(',');
   command->add_option("-j,--jobs", options->how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs);

@@ -46,12 +46,12 @@ void add_baseline_options(CLI::App& command, BaselineOptions& options) {
   const std::string group = "Baseline";
   auto* baseline = command.add_option(
       "--baseline", options.file,
-      "lock file to commit, one line per cell. Exit code 0 if nothing got worse since, whatever the answers; --out is optional");
+      "lock file to commit, one line per cell. Exit code 0 if no answer got worse since the lock file; --out is optional");
   baseline->group(group);
   command.add_flag("--update", options.update, "rewrite the baseline")->needs(baseline)->group(group);
   command
       .add_option("--report", options.reports,
-                  "FORMAT=FILE, repeatable: the regressions as junit or md (a step summary)")
+                  "report of the regressions, FORMAT=FILE with junit or md (a step summary); repeatable")
       ->needs(baseline)
       ->group(group);
 }

@@ -224,23 +224,23 @@ void add_bugs(CLI::App& app, Run& run) {
   command
       ->add_option(
           "--for", options->frameworks,
-          "bugs of the cuDNN that a framework ships: torch==2.13, jax; or a requirements file, lock file or Python environment; comma list")
+          "bugs of the cuDNN that a framework ships: torch==2.13, jax; or a requirements file, lock file or Python environment; comma-separated list")
       ->allow_extra_args(false);
   command->add_option("-t,--target", options->target, "bugs on these GPUs, as in probe; default: any");
   command->add_option("--cudnn", options->cudnn,
-                      "bugs of these versions, installed or not: 9.19; comma list; default: any");
+                      "bugs of these versions, installed or not, for example 9.19; comma-separated list; default: any");
   add_output_options(*command, *options);
   command->require_subcommand(0, 1);
 
   auto* make = command->add_subcommand(
-      "run", "Run their experiments with the installed cuDNN; for simulated GPUs, plans are only compiled");
-  make->add_option("BUG", options->ids, "their names; default: all that concern the GPU");
+      "run", "Run the bugs' experiments with the installed cuDNN; on simulated GPUs, plans are only compiled");
+  make->add_option("BUG", options->ids, "ids of bugs; default: all that affect the GPU");
   make->add_option("-t,--target", options->target,
                    "as in probe; default: this machine's GPUs, else the representative ones");
-  make->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version; comma list, or all");
+  make->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version; comma-separated list, or all");
   make->add_option("--record", options->record, "file of sightings to update (lib/rules/cudnn/sightings.json)")
       ->group("Output");
-  make->add_option("--mode", options->ask.modes, "heuristic modes, comma list of A, B, FALLBACK; default: A");
+  make->add_option("--mode", options->ask.modes, "heuristic modes, comma-separated list of A, B, FALLBACK; default: A");
   make->add_option("-j,--jobs", options->ask.how.jobs, "worker processes at a time; default: the cores")
       ->check(check_jobs);
   make->add_option("--timeout", options->ask.how.timeout_seconds,

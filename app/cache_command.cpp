@@ -16,7 +16,7 @@ void add_cache(CLI::App& app, Run& run) {
     std::string what, file, format = "table";
   };
   auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("cache", "The answers that `attnprobe matrix` keeps");
+  auto* command = app.add_subcommand("cache", "Show or clear the answers that `attnprobe matrix` has cached");
   command->add_option("WHAT", options->what, "stats, or clear")->required()->transform(one_of({"stats", "clear"}));
   command->add_option("--cache", options->file, "the file; default: " + asking::default_cache_file().string());
   command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));

@@ -156,8 +156,8 @@ complete -c attnprobe -a '(set -l line (commandline -opc) (commandline -ct); $li
 }  // namespace
 
 void add_completion(CLI::App& app, Run& run, const std::vector<std::string>& words) {
-  auto* command =
-      app.add_subcommand("completion", "A script that completes commands, options and values: bash, zsh, fish");
+  auto* command = app.add_subcommand("completion",
+                                     "Print a script that completes commands, options and values in bash, zsh or fish");
   auto shell = std::make_shared<std::string>();
   command->add_option("SHELL", *shell, "bash, zsh or fish")
       ->required()

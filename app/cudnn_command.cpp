@@ -82,7 +82,7 @@ int list_releases(const CudnnOptions& options) {
                     fmt::format("{} ({})", found.path.string(), found.found_by)});
   }
   print_text(report::aligned(rows, 0));
-  if (rows.size() == 1) print_text("none is installed; `attnprobe cudnn fetch latest` downloads one\n");
+  if (rows.size() == 1) print_text("no cuDNN is installed; `attnprobe cudnn fetch latest` downloads one\n");
   return all_met;
 }
 
@@ -92,7 +92,7 @@ std::string described(const fetch::FetchStep& step) {
 }
 
 void tell(const fetch::Release& release, const std::filesystem::path& folder) {
-  print_text(fmt::format("{}: {}, {}; attnprobe --cudnn {} asks it\n", release.version,
+  print_text(fmt::format("{}: {}, {}; use it with attnprobe --cudnn {}\n", release.version,
                          (folder / release.version).string(), megabytes(release.bytes), release.version));
 }
 
@@ -139,7 +139,7 @@ int remove_releases(const CudnnOptions& options) {
 
 void add_folder(CLI::App& command, CudnnOptions& options) {
   command.add_option("--folder", options.folder,
-                     "their folder; default: attnprobe/cudnn in $XDG_CACHE_HOME or ~/.cache");
+                     "folder of the releases; default: attnprobe/cudnn in $XDG_CACHE_HOME or ~/.cache");
 }
 
 }  // namespace
@@ -152,32 +152,36 @@ void add_cudnn(CLI::App& app, Run& run) {
     if (command->get_subcommands().empty()) run = [options] { return list_releases(*options); };
   });
   auto* list_command = command->add_subcommand("list", "every cuDNN on this machine (the default)");
-  list_command->add_flag("--all", options->all, "the known releases instead, with the sizes of their downloads");
+  list_command->add_flag("--all", options->all, "list the known releases with their download sizes instead");
   add_folder(*list_command, *options);
   list_command->callback([options, &run] { run = [options] { return list_releases(*options); }; });
 
   auto* fetch_command = command->add_subcommand(
       "fetch",
-      "download releases with pip (uv where there is no pip) and your configuration of it: the small package where there is one. "
-      "No framework loads them");
+      "download releases with pip (or uv) and your pip configuration: the small package if one exists. No framework loads these files");
   fetch_command->add_option("VERSION", options->versions, "9.14 (its newest release), 9.19.0.56 or latest");
-  fetch_command->add_flag("--one-of-each-minor", options->each_minor, "the newest release of each minor");
-  fetch_command->add_option("--from", options->first, "its first; default: 9.8, the first that simulates GPUs");
+  fetch_command->add_flag("--one-of-each-minor", options->each_minor, "fetch the newest release of each minor version");
+  fetch_command->add_option(
+      "--from", options->first,
+      "first minor version for --one-of-each-minor; default: 9.8, the first that can simulate GPUs");
   fetch_command->add_flag(
       "--full", options->full,
-      "the full package with all engines, and cuBLASLt (docs/packages.md says what the small one lacks)");
-  fetch_command->add_flag("--nvrtc", options->nvrtc, "NVRTC too (90 MB), with which cuDNN up to 9.20 compiles plans");
+      "fetch the full package with all engines and cuBLASLt (docs/packages.md lists what the small package lacks)");
+  fetch_command->add_flag("--nvrtc", options->nvrtc,
+                          "also fetch NVRTC (90 MB); cuDNN up to 9.20 needs it to compile plans");
   fetch_command
-      ->add_option("--cuda", options->cuda,
-                   "built for this CUDA: 12 or 13; default: 12 for a driver older than 580, else 13 where there is one")
+      ->add_option(
+          "--cuda", options->cuda,
+          "CUDA version of the package: 12 or 13; default: 12 for a driver older than 580, otherwise 13 if it exists")
       ->check(CLI::IsMember({12, 13}));
-  fetch_command->add_option("--wheel", options->wheels, "install this file, downloaded by other means");
-  fetch_command->add_flag("--dry-run", options->dry_run, "say what would be downloaded, with sizes");
+  fetch_command->add_option("--wheel", options->wheels, "install this wheel file instead of downloading one");
+  fetch_command->add_flag("--dry-run", options->dry_run, "list the downloads and their sizes, without downloading");
   add_folder(*fetch_command, *options);
   fetch_command->callback([options, &run] { run = [options] { return fetch_releases(*options); }; });
 
   auto* remove_command = command->add_subcommand("remove", "remove fetched releases");
-  remove_command->add_option("VERSION", options->versions, "in full, as `attnprobe cudnn list` says it")->required();
+  remove_command->add_option("VERSION", options->versions, "full version, as `attnprobe cudnn list` prints it")
+      ->required();
   add_folder(*remove_command, *options);
   remove_command->callback([options, &run] { run = [options] { return remove_releases(*options); }; });
 }

@@ -94,23 +94,23 @@ int diff(DiffCommand command) {
 
 void add_diff(CLI::App& app, Run& run) {
   auto options = std::make_shared<DiffCommand>();
-  auto* command = app.add_subcommand("diff", "Compare two reports: of two days, or of two cuDNN versions");
-  command->add_option("OLD", options->before, "a folder of `attnprobe matrix`, or a JSON report")->required();
-  command->add_option("NEW", options->after, "another, or the same")->required();
+  auto* command = app.add_subcommand("diff", "Compare two reports, for example of two days or two cuDNN versions");
+  command->add_option("OLD", options->before, "folder written by `attnprobe matrix`, or a JSON report")->required();
+  command->add_option("NEW", options->after, "the report to compare with; it may be the same")->required();
   command->add_option("--old-cudnn", options->options.old_cudnn, "only this version's cells of OLD: 9.14 or 9.14.0");
   command->add_option("--new-cudnn", options->options.new_cudnn, "only this version's cells of NEW");
   command
-      ->add_option("--tolerance", options->options.tolerance, "times that differ by less are equal; default: 0.05, 5 %")
+      ->add_option("--tolerance", options->options.tolerance,
+                   "relative difference below which two times count as equal; default: 0.05 (5 %)")
       ->check(check_share);
   command->add_option(
       "--fail-on", options->fail_on,
-      "changes that give exit code 1, comma list; regression (default): now_no, yes_to_but, wrong, lost (crashes, hangs or fails now), slower; any; none; the others are " +
+      "changes that give exit code 1; comma-separated list; regression (default): now_no, yes_to_but, wrong, lost (crashes, hangs or fails now), slower; any; none; the others are " +
           other_kinds());
   command->add_option("-f,--format", options->format, "table, md or json")->transform(one_of({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "output file; default: standard output");
   command->footer(
-      "Exit codes: 0 no such change, 1 one that --fail-on names, 2 bad command line or report, 3 the environment "
-      "lacks something.");
+      "Exit codes: 0 none of these changes, 1 a change that --fail-on names, 2 bad command line or report, 3 environment problem.");
   command->callback([options, &run] { run = [options] { return diff(*options); }; });
 }
 

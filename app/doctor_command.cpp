@@ -134,17 +134,17 @@ void add_doctor(CLI::App& app, Run& run) {
   auto options = std::make_shared<DoctorOptions>();
   auto* command = app.add_subcommand("doctor", "Show what this machine has and what works on it");
   auto* cudnn = command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it");
-  auto* python =
-      command->add_option("--python", options->python,
-                          "look at a Python environment instead, without importing anything: its interpreter, "
-                          "its folder, or a site-packages folder");
-  auto* pid = command->add_option("--pid", options->pid, "look at what a running process has loaded instead");
+  auto* python = command->add_option(
+      "--python", options->python,
+      "examine a Python environment instead, without importing anything; give its interpreter, its folder or a site-packages folder");
+  auto* pid =
+      command->add_option("--pid", options->pid, "list the libraries that a running process has loaded instead");
   python->excludes(cudnn, pid);
   pid->excludes(cudnn);
   pid->check(CLI::PositiveNumber);
   command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
-  command->add_flag("--report", options->report, "a block to paste into an issue");
-  command->add_option("--timeout", options->timeout, "seconds for each step")->check(check_seconds);
+  command->add_flag("--report", options->report, "print a block to paste into an issue");
+  command->add_option("--timeout", options->timeout, "seconds allowed for each step")->check(check_seconds);
   command->callback([options, &run] {
     run = [options] {
       if (options->pid) return doctor_of_process(*options);

@@ -96,10 +96,10 @@ void add_explain(CLI::App& app, Run& run) {
       "explain", "Find who refused an attention call, why, and what to do, from any log or error text; needs no cuDNN");
   command->add_option(
       "TEXT", options->words,
-      "an exception, a warning, any output; or a file (plain, gzip, xz): cuDNN log, model's config.json, XLA's HLO; - or a pipe: standard input");
+      "text of an exception or a warning, or a file (plain, gzip, xz): cuDNN log, model's config.json, XLA's HLO; - or a pipe: standard input");
   command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
   command->add_option("-o,--output", options->output, "output file; default: standard output");
-  command->add_flag("-v,--verbose", options->verbose, "also reasons of graphs that work");
+  command->add_flag("-v,--verbose", options->verbose, "also show reasons for graphs that work");
   command->callback([options, &run] {
     if (options->words.empty() && isatty(STDIN_FILENO) == 1)
       throw Error(ErrorKind::usage, "explain: no text is given; allowed: a file, a message, or a pipe");

@@ -106,12 +106,12 @@ void add_hunt(CLI::App& dev, Run& run) {
   auto options = std::make_shared<HuntCommand>();
   auto* command = dev.add_subcommand(
       "hunt",
-      "Runs random configs with many cuDNNs on a real GPU; reduces unwarned failures and finds their conditions");
+      "Run random configs with many cuDNN versions on a real GPU; reduce unwarned failures and find their conditions");
   command->add_option("-t,--target", options->target, "the GPU; default: device:0");
-  command->add_option("--cudnn", options->cudnn, "versions, folders or libraries; comma list, or all");
-  command->add_option("--seeds", options->seeds, "FIRST:COUNT of the random configs; default: 1:2000");
+  command->add_option("--cudnn", options->cudnn, "versions, folders or libraries; comma-separated list, or all");
+  command->add_option("--seeds", options->seeds, "seeds of the random configs, FIRST:COUNT; default: 1:2000");
   command->add_option("-o,--output,--out", options->out, "folder for trials.jsonl, hunt.json and hunt.md")->required();
-  command->add_flag("--resume", options->resume, "keep the trials in --out and go on");
+  command->add_flag("--resume", options->resume, "resume an interrupted hunt in --out");
   command->add_flag("--census", options->census_only, "only run the random configs");
   command->add_option("--seconds", options->hunt.seconds, "start no new work after this time; default: no limit")
       ->check(check_seconds);
@@ -119,7 +119,7 @@ void add_hunt(CLI::App& dev, Run& run) {
   command->add_option("-j,--jobs", options->hunt.how.jobs, "worker processes at a time")->check(check_jobs);
   options->hunt.how.timeout_seconds = 30;
   command->footer(
-      "Exit codes: 0 every failure is warned of, 2 bad command line, 3 no GPU or cuDNN, 5 unwarned failures.");
+      "Exit codes: 0 a warning covers every failure, 2 bad command line, 3 no GPU or cuDNN, 5 failures without a warning.");
   command->callback([options, &run] { run = [options] { return run_hunt(*options); }; });
 }
 

@@ -104,15 +104,13 @@ void add_limits(CLI::App& app, Run& run) {
   command
       ->add_option(
           "FIELD", options->fields,
-          "head_dim, or with the numbers to look at, head_dim=8:512:8; two of them are a map. Besides fields of a config: window, "
-          "window_right, page_size, token_gap")
+          "a field such as head_dim, optionally with values: head_dim=8:512:8. Two fields give a map. Also allowed: window, window_right, page_size, token_gap")
       ->required()
       ->group("What is asked");
   command
       ->add_option(
           "--vary", options->vary,
-          "fields of which each combination is a row: mask,pass or mask=none,causal,pass=fprop,bprop; words without values have all "
-          "of theirs")
+          "fields to combine, one row per combination: mask,pass or mask=none,causal,pass=fprop,bprop. A field without values uses all of its values")
       ->allow_extra_args(false)
       ->group("What is asked");
   add_config_options(*command, options->configs);
@@ -120,9 +118,10 @@ void add_limits(CLI::App& app, Run& run) {
   command->add_option("-t,--target", options->target, "as in probe; default: representative")->group("Where");
   command
       ->add_option("--cudnn", options->cudnn,
-                   "versions or paths, a comma list, or all; default: the one that probe uses")
+                   "versions or paths, a comma-separated list, or all; default: the one that probe uses")
       ->group("Where");
-  command->add_option("--mode", options->modes, "heuristic modes, comma list of A, B, FALLBACK")->group("How far");
+  command->add_option("--mode", options->modes, "heuristic modes, comma-separated list of A, B, FALLBACK")
+      ->group("How far");
   command->add_option("-j,--jobs", options->how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs)
       ->group("How far");
@@ -134,9 +133,9 @@ void add_limits(CLI::App& app, Run& run) {
       ->group("How far");
   auto* by = add_enum_option(
       *command, "--by", options->shown,
-      "what starts a new run: answer, engine (of the first choice), category (of the reason), all. `time`: run each point of a map, colour it by the first choice's time. Default: answer; html: all");
+      "start a new range when this changes: answer, engine (of the first choice), category (of the reason) or all. `time`: run each point of a map and colour it by the first choice's time. Default: answer; for html: all");
   by->group("Output");
-  command->add_option("-f,--format", options->format, "table, json, and for a map svg or html")
+  command->add_option("-f,--format", options->format, "table or json; for a map also svg or html")
       ->transform(one_of({"table", "json", "svg", "html"}))
       ->group("Output");
   command->add_option("-o,--output", options->output, "output file; default: standard output")->group("Output");

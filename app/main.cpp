@@ -99,9 +99,8 @@ void check_command(const CLI::App& app, const std::string& word) {
 
 int run_command_line(int argc, char** argv) {
   CLI::App app(
-      "Asks cuDNN which fused-attention graphs it supports on which GPU, with the reasons where it does "
-      "not.\n"
-      "With files or options and no command, `probe` is meant: attnprobe configs/bert.json -t l40s");
+      "Asks cuDNN which fused-attention graphs it supports on which GPU, and why it refuses the others.\n"
+      "Without a command, attnprobe runs `probe`: attnprobe configs/bert.json -t l40s");
   app.name("attnprobe");
   app.require_subcommand(1);
   app.set_version_flag("--version", "attnprobe " + report::tool_version());
@@ -131,7 +130,8 @@ int run_command_line(int argc, char** argv) {
   add_cudnn(app, run);
   add_dev(app, run);
   add_completion(app, run, program);
-  auto* help = app.add_subcommand("help", "help COMMAND; help fields: the fields of a config; version: this release");
+  auto* help =
+      app.add_subcommand("help", "help COMMAND; help fields lists the fields of a config; version prints this release");
   help->add_option("TOPIC", "a command, or fields");
   app.add_subcommand("version", "this release");
   const bool begins = argc == 1;

@@ -54,9 +54,8 @@ void check_names(const std::vector<attention::AttentionConfig>& configs, const s
   std::set<std::string> seen;
   for (const auto& config : configs)
     if (!seen.insert(config.spec.name).second)
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: two configs are called \"{}\"; in a matrix each has a name of its own", source,
-                              config.spec.name));
+      throw Error(ErrorKind::usage, fmt::format("{}: two configs are called \"{}\"; names in a matrix must be unique",
+                                                source, config.spec.name));
 }
 
 std::string joined(const std::vector<std::string>& words) {
@@ -130,8 +129,8 @@ class Broken {
   }
   void say() const {
     if (count_ == 0) return;
-    spdlog::error("{} cells could not be asked: {}; --resume asks them again", count_,
-                  why_.empty() ? "this machine lacks something" : why_);
+    spdlog::error("{} cells have no answer: {}; --resume retries them", count_,
+                  why_.empty() ? "environment problem" : why_);
   }
 
  private:
@@ -228,10 +227,11 @@ std::vector<gpu::Target> targets_of(const MatrixOptions& options, const std::vec
 
 void check_baseline(const MatrixOptions& options) {
   if (options.out.empty() && !options.baseline.is_wanted())
-    throw Error(ErrorKind::usage, "nothing would be kept; allowed: --out FOLDER, --baseline FILE, or both");
+    throw Error(ErrorKind::usage, "no output is selected; allowed: --out FOLDER, --baseline FILE, or both");
   if (options.baseline.update && !options.shard.empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("--update: --shard {} asks only a part; allowed: the whole matrix", options.shard));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("--update: not allowed with --shard {}, which asks only a part of the matrix", options.shard));
 }
 
 // Checks everything before it changes the folder.
@@ -294,34 +294,36 @@ void add_matrix(CLI::App& app, Run& run) {
       "matrix", "Ask configs on many GPUs with many cuDNN versions; write a folder of reports with an HTML page");
   command->add_option(
       "FILE", options->configs.files,
-      "config documents, or patterns of them; one may also name \"targets\", \"cudnn\", \"framework\" and "
-      "\"config_files\" (patterns, from its own folder)");
+      "config documents, or patterns of them; a document may also set \"targets\", \"cudnn\", \"framework\" and \"config_files\" (patterns relative to its folder)");
   add_field_options(*command, options->configs);
   command
       ->add_option(
           "-t,--target", options->targets,
-          "device:0, device:all, ids, all, representative, each-sm, or .json files; comma list; default: the files', "
+          "device:0, device:all, ids, all, representative, each-sm, or .json files; comma-separated list; default: the files', "
           "else representative")
       ->group("Where");
   command
       ->add_option(
           "--cudnn", options->cudnns,
-          "libraries, folders or versions (9.14: the newest installed 9.14; latest), comma list, or all; default: the files', else the one that `attnprobe` takes")
+          "libraries, folders or versions (9.14: the newest installed 9.14; latest), comma-separated list, or all; default: the files', otherwise the one that `attnprobe` uses")
       ->group("Where");
   add_fetch_option(*command, options->fetch);
   add_framework_option(*command, options->frameworks);
   add_walk_options(*command, options->modes, options->how);
   add_run_options(*command, options->how.run);
   command
-      ->add_flag("--suggest", options->suggest,
-                 "for each refused cell, two changes that pass cuDNN's support check; about 30 more questions per cell")
+      ->add_flag(
+          "--suggest", options->suggest,
+          "find two changes that pass cuDNN's support check for each refused cell; asks about 30 more questions per cell")
       ->group("How far");
   const std::string output = "Output";
   auto* out = command->add_option("-o,--output,--out", options->out,
                                   "folder for cells.jsonl and the reports; needed without --baseline");
   out->group(output);
-  command->add_option("--title", options->title, "of the page; default: the first file's name")->group(output);
-  command->add_option("--shard", options->shard, "i/n: only the i-th of n equal parts; `attnprobe merge` joins them")
+  command->add_option("--title", options->title, "title of the page; default: the first file's name")->group(output);
+  command
+      ->add_option("--shard", options->shard,
+                   "i/n: ask only the i-th of n equal parts; `attnprobe matrix merge` joins them")
       ->group(output);
   auto* resume = command->add_flag("--resume", options->resume,
                                    "resume an interrupted run and retry cells that failed for environment reasons");
@@ -346,15 +348,14 @@ void add_merge(CLI::App& app, Run& run) {
     bool allow_missing = false, overwrite = false;
   };
   auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("merge", "One report of many: shards of a matrix, or reports of `attnprobe`");
+  auto* command = app.add_subcommand("merge", "Merge shards of a matrix or reports of `attnprobe` into one report");
   command->add_option("REPORT", options->inputs, "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
       ->required();
-  command
-      ->add_option("-o,--output,--out", options->out, "folder for the reports; it may be one of those that are merged")
+  command->add_option("-o,--output,--out", options->out, "folder for the reports; it may be one of the merged folders")
       ->required();
   command->add_flag("--overwrite", options->overwrite, "replace the cells in --out that are not merged");
-  command->add_option("--title", options->title, "of the page; default: the first report's");
-  command->add_flag("--allow-missing", options->allow_missing, "missing cells are not an error");
+  command->add_option("--title", options->title, "title of the page; default: the first report's title");
+  command->add_flag("--allow-missing", options->allow_missing, "do not fail if cells are missing");
   command->callback([options, &run] {
     run = [options]() -> int {
       const OutFolder folder(options->out);
@@ -364,7 +365,7 @@ void add_merge(CLI::App& app, Run& run) {
       if (merged.conflicts > 0)
         spdlog::warn("{} cells are in several reports and differ; the last one is used", merged.conflicts);
       if (!merged.differing.empty())
-        spdlog::warn("{}{} is not the same in all of these", merged.differing.front(),
+        spdlog::warn("{}{} differs between these", merged.differing.front(),
                      merged.differing.size() == 1 ? "" : fmt::format(" (and {} more)", merged.differing.size() - 1));
       const report::CellLog log(folder.path / "cells.jsonl");
       const report::CellTable& table = merged.table;
@@ -374,7 +375,7 @@ void add_merge(CLI::App& app, Run& run) {
       const size_t all = axes.configs.size() * axes.targets.size() * axes.cudnns.size();
       if (log.size() == all || options->allow_missing) return exit_code(table);
       spdlog::error(
-          "{} of the matrix's {} cells are missing: was a shard left out or stopped? --allow-missing accepts that",
+          "{} of the matrix's {} cells are missing: was a shard omitted or stopped? --allow-missing merges anyway",
           all - log.size(), all);
       return environment_lacks;
     };

@@ -161,27 +161,29 @@ void add_plans(CLI::App& app, Run& run) {
   command
       ->add_option(
           "file,--config,--model", options->configs.files,
-          "JSON configs, a model's config.json, or a folder of them; what replay reads, a cuDNN log for example; "
-          "- is standard input, for configs")
+          "JSON configs, a model's config.json, or a folder of them; also any input of replay, such as a cuDNN log; - is standard input, for configs")
       ->group("What is asked");
   add_field_options(*command, options->configs);
   add_framework_option(*command, options->ask.frameworks);
   command
       ->add_option(
           "--lengths", options->lengths,
-          "sequence lengths: 101:220, 64:8192:64, a comma list, or a file with one per line and an optional count. The keys vary if there is one query or a different number of queries, otherwise both")
+          "sequence lengths: 101:220, 64:8192:64, a comma-separated list, or a file with one per line and an optional count. If the config has one query, or queries and keys differ, only the keys vary; otherwise both vary")
       ->group("What is asked");
-  command->add_flag("--all", options->all, "compile each plan, not only as many as show the kernels")->group("How far");
+  command
+      ->add_flag("--all", options->all, "compile every plan, not only as many as are needed to tell the kernels apart")
+      ->group("How far");
   command->add_option("-t,--target", options->ask.target, "as in probe; default: this machine's GPUs, else h100")
       ->group("Where");
   command
-      ->add_option("--cudnn", options->ask.cudnn, "versions or paths, a comma list; default: the one that probe uses")
+      ->add_option("--cudnn", options->ask.cudnn,
+                   "versions or paths, a comma-separated list; default: the one that probe uses")
       ->group("Where");
   add_fetch_option(*command, options->ask.fetch);
   command->add_option("-j,--jobs", options->ask.how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs)
       ->group("How far");
-  command->add_option("--timeout", options->ask.how.timeout_seconds, "seconds for one shape")
+  command->add_option("--timeout", options->ask.how.timeout_seconds, "seconds allowed for one shape")
       ->check(check_seconds)
       ->group("How far");
   command->add_option("-f,--format", options->ask.format, "table or json")
@@ -189,8 +191,7 @@ void add_plans(CLI::App& app, Run& run) {
       ->group("Output");
   command->add_option("-o,--output", options->ask.output, "output file; default: standard output")->group("Output");
   command->footer(
-      "Exit codes: 0 every shape has a plan, 1 one has none, 2 bad command line or config, 3 the environment lacks "
-      "something.");
+      "Exit codes: 0 every shape has a plan, 1 a shape has none, 2 bad command line or config, 3 environment problem.");
   command->callback([options, &run] { run = [options] { return bill(*options); }; });
 }
 

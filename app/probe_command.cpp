@@ -27,7 +27,7 @@ struct ProbeOptions {
 };
 
 std::vector<attention::AttentionConfig> configs_of(const ProbeOptions& options) {
-  return read_configs(options.configs, "nothing to probe: --torch, --jax and --te take a framework's call; else");
+  return read_configs(options.configs, "nothing to probe: --torch, --jax and --te read a framework's call; otherwise");
 }
 
 // The calls of Transformer Engine, as groups of configs and targets.
@@ -39,10 +39,11 @@ struct Calls {
 };
 
 Calls read_calls(const ProbeOptions& options, const AskOptions& ask) {
-  if (options.configs.given()) throw Error(ErrorKind::usage, "--te goes with neither --config nor fields of a config");
+  if (options.configs.given())
+    throw Error(ErrorKind::usage, "--te cannot be combined with --config or fields of a config");
   const auto modes = split(ask.modes, ',');
   if (std::find(modes.begin(), modes.end(), "A") == modes.end())
-    throw Error(ErrorKind::usage, "--te needs mode A, the one that Transformer Engine asks");
+    throw Error(ErrorKind::usage, "--te needs mode A, because Transformer Engine uses it");
   Calls calls;
   calls.queries = frameworks::load_transformer_engine(options.transformer_engine);
   calls.targets = choose_targets(ask, "representative");
@@ -76,9 +77,8 @@ std::optional<DataType> dtype_of_call(const std::string& option, const std::vect
   for (const auto& [field, value] : fields) {
     const std::string name = attention::option_of(field);
     if (field != "dtype")
-      throw Error(
-          ErrorKind::usage,
-          fmt::format("{} goes with no other field of a config than --dtype; {} is part of the call", option, name));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} can be combined only with the field --dtype; {} is part of the call", option, name));
     const JsonSource source{name, ": ", false};
     dtype = JsonView(value, source).one_of<DataType>();
   }
@@ -90,7 +90,7 @@ frameworks::CallQuestions framework_questions(const ProbeOptions& options) {
   const std::string option = fmt::format("--{}", name_of(caller));
   if (!options.configs.files.empty() || !options.transformer_engine.empty() ||
       (!options.torch.empty() && !options.jax.empty()))
-    throw Error(ErrorKind::usage, fmt::format("{} goes with neither --config nor another call", option));
+    throw Error(ErrorKind::usage, fmt::format("{} cannot be combined with --config or another call", option));
   const frameworks::CallReading reading{caller,
                                         frameworks::release_named(options.ask.frameworks, caller, "--framework"),
                                         dtype_of_call(option, options.configs.overrides)};
@@ -179,11 +179,10 @@ void add_probe(CLI::App& app, Run& run) {
   command
       ->add_option(
           "--te", options->transformer_engine,
-          "Transformer Engine's calls of nvte_get_fused_attn_backend: a log with the dumps of NVTE_DEBUG=1 "
-          "NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 where a call has no backend on a target")
+          "Transformer Engine's calls of nvte_get_fused_attn_backend: a log written with NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 if a call has no backend on a target")
       ->group("What is asked");
   const std::string call_help =
-      " as in source: 'FUNCTION(q[2, 8, 1024, 64], …)'; JSON; or a file of these or of docs/from-frameworks.md's lines; - is standard input. Asks its forward and backward graphs, and the framework's gate";
+      " as written in source: 'FUNCTION(q[2, 8, 1024, 64], …)'; or JSON; or a file of these or of docs/from-frameworks.md's lines; - is standard input. Asks about its forward and backward graphs, and checks the framework's gate";
   command->add_option("--torch", options->torch, "a call of PyTorch's scaled_dot_product_attention" + call_help)
       ->group("What is asked");
   command->add_option("--jax", options->jax, "a call of jax.nn.dot_product_attention" + call_help)

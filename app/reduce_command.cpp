@@ -93,7 +93,7 @@ int run_reduce(ReduceOptions options) {
   print_text(fmt::format("{}\n\n{} tried, {} kept:\n{}\nwas: {}\nis:  {}\n{}\n", text_of(reduced.failure),
                          counted(static_cast<int64_t>(reduced.trials.size()), "change"), kept, trials_text(reduced),
                          describe(begun), describe(reduced.spec), answer(reduced.spec).reproduce));
-  if (!reduced.ended) warn("stopped at the limit of trials; it may go on getting smaller");
+  if (!reduced.ended) warn("stopped at the limit of trials; a smaller config may exist");
   if (options.output.empty()) return all_met;
   reduced.spec.expect = {};
   write_data(options.output, json_text(to_json(reduced.spec), 2) + "\n");
@@ -107,15 +107,17 @@ void add_reduce(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand(
       "reduce", "Find the smallest config that fails in the same way: same reason, crash or wrong result");
   add_config_options(*command, options->configs);
-  auto* log = command->add_option("--log", options->log, "what `attnprobe replay` reads")->group("What is asked");
-  command->add_option("--graph", options->graph, "which of its graphs; default: 1")->needs(log)->group("What is asked");
+  auto* log = command->add_option("--log", options->log, "any input of `attnprobe replay`")->group("What is asked");
+  command->add_option("--graph", options->graph, "number of the graph in --log; default: 1")
+      ->needs(log)
+      ->group("What is asked");
   command->add_option("-t,--target", options->target, "one GPU, as in probe; default: h100")->group("Where");
   command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version (9.14)")->group("Where");
   options->how.walk.sweep_where_none = false;
   add_walk_options(*command, options->modes, options->how);
   command->add_option("-o,--output", options->output, "file for the config")->group("Output");
   command->footer(
-      "Exit codes: 0 reduced, 2 bad command line or config, or one that does not fail, 3 the environment lacks something.");
+      "Exit codes: 0 reduced, 2 bad command line or config, or a config that does not fail, 3 environment problem.");
   command->callback([options, &run] { run = [options] { return run_reduce(*options); }; });
 }
 

@@ -55,7 +55,7 @@ std::vector<const ReplayedGraph*> rebuilt(const std::vector<const ReplayedGraph*
     if (graph->logged.imported)
       whole.push_back(graph);
     else
-      spdlog::warn("graph {} is left out: {}", graph->number, graph->logged.problem);
+      spdlog::warn("skipped graph {}: {}", graph->number, graph->logged.problem);
   }
   return whole;
 }
@@ -165,7 +165,7 @@ void add_replay(CLI::App& app, Run& run) {
   command->add_flag("--list", options->list, "show the log's contents; do not ask cuDNN")->group(what);
   command
       ->add_flag("--to-config", options->to_config,
-                 "print the configs that build these graphs, proven by building them again")
+                 "print the configs that build these graphs, verified by rebuilding the graphs")
       ->group(what);
   add_ask_options(*command, options->ask, "this machine's GPUs, else the log's GPU, simulated");
   command

@@ -47,7 +47,7 @@ std::string summary(const studies::SelfTest& test) {
   text += fmt::format("{} of them supported, {} refused", with_commas(test.supported),
                       with_commas(test.configs - test.supported - test.lost));
   text += test.lost > 0 ? fmt::format(", {} ended cuDNN's process on both\n", test.lost) : "\n";
-  if (test.stopped) text += "stopped before all were asked\n";
+  if (test.stopped) text += "stopped before the end\n";
   constexpr size_t most_shown = 5;
   for (size_t i = 0; i < std::min(most_shown, test.differences.size()); ++i) {
     text += fmt::format("\n{}\n", test.differences[i].config.dump());
@@ -89,9 +89,8 @@ int run_selftest(SelfTestOptions options) {
     document["date"] = fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nullptr)));
     const std::string text = json_text(document, 2) + "\n";
     file->replace(text);
-    print_text(fmt::format(
-        "\nwritten to {} ({} KB); sent in, it becomes a row of the table that `attnprobe targets list` shows\n",
-        options.output, (text.size() + 1023) / 1024));
+    print_text(fmt::format("\nwritten to {} ({} KB); send it in to add your GPU's row to `attnprobe targets list`\n",
+                           options.output, (text.size() + 1023) / 1024));
   }
   if (test.stopped) return interrupted;
   return test.differences.empty() ? all_met : not_met;
@@ -102,20 +101,21 @@ int run_selftest(SelfTestOptions options) {
 void add_selftest(CLI::App& app, Run& run) {
   auto options = std::make_shared<SelfTestOptions>();
   auto* command = app.add_subcommand(
-      "selftest", "Compares this machine's GPU with its simulated twin over random configs, in under a minute");
+      "selftest", "Compare this machine's GPU with its simulated twin on random configs, in under a minute");
   command->add_option("-t,--target", options->target,
-                      "the GPU, default device:0; a simulated one, to try a target file");
-  command->add_option("--against", options->against,
-                      "what it is compared with; default: its entry in the catalogue, else its own properties");
+                      "the GPU; default: device:0. A simulated GPU tests a target file");
+  command->add_option(
+      "--against", options->against,
+      "the simulated GPU to compare with; default: the GPU's entry in the catalogue, otherwise its own properties");
   command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version");
-  command->add_option("--configs", options->configs, "how many, default 1000")
+  command->add_option("--configs", options->configs, "number of random configs; default: 1000")
       ->check(CLI::Range(int64_t{1}, int64_t{1000000}));
-  command->add_option("--first-seed", options->first_seed, "of the random configs; default 1");
+  command->add_option("--first-seed", options->first_seed, "first seed of the random configs; default: 1");
   command->add_option("-j,--jobs", options->how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs);
   command->add_option("--timeout", options->how.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);
-  command->add_option("-o,--output", options->output, "file to send in, JSON");
+  command->add_option("-o,--output", options->output, "JSON file to attach to a report");
   command->callback([options, &run] { run = [options] { return run_selftest(*options); }; });
 }
 

@@ -186,7 +186,7 @@ class Server {
 
 int serve() {
   const uint64_t longest = value_of(limits::document_bytes);
-  if (isatty(STDIN_FILENO) != 0) spdlog::info("a request per line, JSON-RPC 2.0; Ctrl-D ends it");
+  if (isatty(STDIN_FILENO) != 0) spdlog::info("JSON-RPC 2.0, one request per line; Ctrl-D ends the input");
   Server server;
   LineReader lines(longest, server.wake());
   std::string line;
@@ -207,10 +207,10 @@ int serve() {
 
 void add_serve(CLI::App& app, Run& run) {
   auto* command = app.add_subcommand(
-      "serve", "Answer requests, JSON-RPC 2.0, a line each, from standard input: for editors, agents and dashboards");
+      "serve", "Answer JSON-RPC 2.0 requests from standard input, one per line, for editors, agents and dashboards");
   command->add_flag_function(
       "--stdio", [](int64_t) {},
-      "requests from standard input, answers to standard output: the only way, so it may be left out");
+      "read requests from standard input and answer on standard output; this is the only transport, so the option is optional");
   command->callback([&run] { run = serve; });
 }
 

@@ -21,10 +21,10 @@ void add_site(CLI::App& app, Run& run) {
       "site", "Write a static site of a matrix: a page per config, GPU and version, with JSON and badges");
   command->add_option("MATRIX", options->inputs, "folders of `attnprobe matrix`, their cells.jsonl, or JSON reports")
       ->required();
-  command->add_option("-o,--output", options->output, "folder for the site: a new one, or a site that is replaced")
+  command->add_option("-o,--output", options->output, "folder for the site: a new folder, or an old site to replace")
       ->required();
-  command->add_option("--title", options->title, "of the site; default: the matrix'");
-  command->footer("Exit codes: 0 written, 2 bad command line or matrix, 3 the disk is full.");
+  command->add_option("--title", options->title, "title of the site; default: the matrix's title");
+  command->footer("Exit codes: 0 site written, 2 bad command line or matrix, 3 disk full.");
   command->callback([options, &run] {
     run = [options]() -> int {
       const site::SiteFigures made = site::write_site({options->inputs.begin(), options->inputs.end()}, options->title,

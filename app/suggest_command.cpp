@@ -85,12 +85,13 @@ int suggest(SuggestCommand command) {
 
 void add_suggest(CLI::App& app, Run& run) {
   auto options = std::make_shared<SuggestCommand>();
-  auto* command = app.add_subcommand("suggest", "Find the smallest changes that make a config work; each is tried");
+  auto* command = app.add_subcommand("suggest", "Find the smallest changes that make a config work, and try each");
   add_config_options(*command, options->configs);
   add_framework_option(*command, options->ask.frameworks);
   command
       ->add_option("--keep", options->keep,
-                   fmt::format("what is not to be changed, comma list of {}", fmt::join(asking::change_kinds(), ", ")))
+                   fmt::format("parts of the config to keep; comma-separated list of {}",
+                               fmt::join(asking::change_kinds(), ", ")))
       ->allow_extra_args(false)
       ->group("What is asked");
   command->add_option("--most", options->suggest.most, "changes per config and GPU; default: 3")
@@ -113,7 +114,8 @@ void add_suggest(CLI::App& app, Run& run) {
   command->add_option("-f,--format", options->ask.format, "table or json")
       ->transform(one_of({"table", "json"}))
       ->group("Output");
-  command->add_option("-o,--output", options->ask.output, "file for the config that works; several: an array of them")
+  command
+      ->add_option("-o,--output", options->ask.output, "file for the config that works; for several configs, an array")
       ->group("Output");
   command->callback([options, &run] { run = [options] { return suggest(*options); }; });
 }

@@ -45,7 +45,7 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
   if (devices.empty()) throw Error(ErrorKind::environment, "no GPU to dump: " + driver.problem);
   if (device < 0 || static_cast<size_t>(device) >= devices.size())
     throw Error(ErrorKind::usage,
-                fmt::format("--device: there is no GPU {}; allowed: 0 to {}", device, devices.size() - 1));
+                fmt::format("--device: GPU {} does not exist; allowed: 0 to {}", device, devices.size() - 1));
   std::unique_ptr<OutputFile> file;
   if (!path.empty()) file = std::make_unique<OutputFile>(path);
   const auto measured =
@@ -61,7 +61,7 @@ int dump(const std::string& cudnn, int device, const std::string& path) {
 }  // namespace
 
 void add_targets(CLI::App& app, Run& run) {
-  auto* command = app.add_subcommand("targets", "The GPUs that can be simulated, and this machine's own");
+  auto* command = app.add_subcommand("targets", "List the GPUs that can be simulated, and this machine's own");
   command->require_subcommand(0, 1);
   command->add_subcommand("list", "the catalogue (the default)");
   command->callback([command, &run] {
@@ -69,7 +69,7 @@ void add_targets(CLI::App& app, Run& run) {
   });
 
   auto id = std::make_shared<std::string>();
-  auto* show_command = command->add_subcommand("show", "one target, every number with its source");
+  auto* show_command = command->add_subcommand("show", "show every property of one target with its source");
   show_command->add_option("id", *id, "id, alias or file")->required();
   show_command->callback([id, &run] { run = [id] { return show(*id); }; });
 

@@ -52,7 +52,7 @@ void write_report(const std::optional<OutputFile>& file, const std::string& form
 void write_configs(const OutputFile& file, const std::string& name, const trace::Trace& trace) {
   int64_t left_out = 0;
   const Json configs = trace_configs(trace, &left_out);
-  if (left_out > 0) spdlog::warn("{}: attention that cannot be expressed as a config is left out: {}", name, left_out);
+  if (left_out > 0) spdlog::warn("{}: skipped attention that cannot be expressed as a config: {}", name, left_out);
   if (configs["configs"].empty()) {
     spdlog::warn("{} is not written: no attention was seen", name);
     return;
@@ -114,15 +114,15 @@ void add_trace(CLI::App& app, Run& run, const std::vector<std::string>& program)
   command->footer("Exit code: the program's own, or its signal; 127 if it is not found, 126 if it is not executable.");
   command->add_option("PROGRAM", options->misplaced,
                       "the program and its arguments, after --: attnprobe trace -- python train.py");
-  command->add_option("-o,--output", options->configs, "file for the configs that ask about all of it elsewhere");
+  command->add_option("-o,--output", options->configs, "file for configs that ask the same on another machine or GPU");
   command->add_option("--report", options->report, "file for the report; default: standard error");
   command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
   command->add_flag("--follow", options->follow, "also report on standard error while the program runs");
   command->add_flag(
       "--stderr", options->reads_stderr,
-      "read the program's standard error too, for frameworks' warnings; it is then a pipe, not a terminal");
+      "also read warnings of frameworks from the program's standard error, which is then a pipe, not a terminal");
   command->add_option("--keep-logs", options->keep_logs,
-                      "keep the logs in this folder; they grow as long as the program runs");
+                      "keep the logs in this folder; they grow while the program runs");
   command->callback([options, &program, &run] {
     options->program = program;
     run = [options] { return run_traced(*options); };

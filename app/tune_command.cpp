@@ -52,14 +52,14 @@ int tune(TuneOptions options) {
 void add_tune(CLI::App& app, Run& run) {
   auto options = std::make_shared<TuneOptions>();
   auto* command = app.add_subcommand(
-      "tune", "Find the fastest correct engine config of each problem on this machine's GPU, with proof");
+      "tune", "Find the fastest correct engine config for each problem on this machine's GPU, with measurements");
   add_config_options(*command, options->configs);
   command->add_option("-t,--target", options->ask.target, "device:0, device:all; default: this machine's GPUs")
       ->group("Where");
   command->add_option("--cudnn", options->ask.cudnn, "libcudnn.so.9, its folder, or a version (9.14)")->group("Where");
   add_walk_options(*command, options->ask.modes, options->ask.how);
   add_run_options(*command, options->ask.how.run);
-  command->add_option("-o,--output", options->ask.output, "file for the choices (JSON)")->group("Output");
+  command->add_option("-o,--output", options->ask.output, "file for the chosen engine configs (JSON)")->group("Output");
   command->callback([options, &run] { run = [options] { return tune(*options); }; });
 }
 

@@ -19,7 +19,7 @@ std::vector<gpu::Target> device_targets(const gpu::DriverInfo& driver);
 gpu::Target measured_device(const gpu::Target& device, const gpu::DriverInfo& driver, const std::string& cudnn,
                             double timeout_seconds, const std::string& program = "");
 
-/// The targets of a comma list: devices, ids, files, "all", "representative", "each-sm", each once. Throws Error(usage)
+/// The targets of a comma-separated list: devices, ids, files, "all", "representative", "each-sm", each once. Throws Error(usage)
 /// for an unknown target and for two different ones with the same id, Error(environment) if the machine has no GPU.
 /// `timeout_seconds` and `program` as for inspect_driver().
 std::vector<gpu::Target> named_targets(const std::string& list, double timeout_seconds,

@@ -18,7 +18,7 @@ Member<Bias> bias_shape() {
   static const std::string axes = "bhss";
   return {
       "shape",
-      "four letters for {batch, heads_q, seqlen_q, seqlen_kv}, each the axis or `1` where it is broadcast",
+      "four letters for {batch, heads_q, seqlen_q, seqlen_kv}; each is the axis or `1` for broadcast",
       {{"type", "string"}, {"pattern", "^[b1][h1][s1][s1]$"}, {"examples", {"bhss", "1hss", "b1ss", "11ss", "b11s"}}},
       [](Bias& bias, const JsonView& v) {
         const std::string shape = v.json().is_string() ? plain_word(v.text()) : "";
@@ -51,7 +51,7 @@ const ObjectForm<ScoreModifier>& score_mod_form() {
     auto kind = word_member("kind", "as a single word", &ScoreModifier::kind);
     kind.required = true;
     return ObjectForm<ScoreModifier>{
-        {kind, flag_member("grad", "bprop: the modifier's own gradient is in the graph", &ScoreModifier::grad)},
+        {kind, flag_member("grad", "bprop: the graph contains the modifier's own gradient", &ScoreModifier::grad)},
         "kind"};
   }();
   return form;
@@ -69,9 +69,9 @@ const ObjectForm<Dropout>& dropout_form() {
         },
         [](const Dropout& dropout) { return Json(dropout.probability); },
         true},
-       word_member("form", "cuDNN draws the mask from seed and offset, or the caller gives it", &Dropout::form),
+       word_member("form", "cuDNN generates the mask from seed and offset, or you pass it", &Dropout::form),
        word_member("seed", "how seed and offset are passed; default: `i64`, for `mha` `constant`", &Dropout::seed),
-       flag_member("dump", "the drawn mask is an output", &Dropout::dump)},
+       flag_member("dump", "the generated mask is an output", &Dropout::dump)},
       "probability"};
   return form;
 }
@@ -83,7 +83,8 @@ const ObjectForm<Paged>& paged_form() {
         [](const Paged& paged) { return Json(paged.block_size); }},
        flag_member("k", "K is paged", &Paged::k),
        flag_member("v", "V is paged", &Paged::v),
-       {"layout", "of the container, b being the blocks and s the tokens of one", words_schema(container_layouts),
+       {"layout", "layout of the container; b are the blocks and s the tokens of one block",
+        words_schema(container_layouts),
         [](Paged& paged, const JsonView& v) {
           v.text();
           paged.layout = v.word(container_layouts);
@@ -106,7 +107,7 @@ Field bias() {
 
 Field score_mod() {
   Field field =
-      form_field("score_mod", "another score modifier, between scale and bias", &Spec::score_mod, score_mod_form());
+      form_field("score_mod", "a further score modifier, between scale and bias", &Spec::score_mod, score_mod_form());
   field.words = [](const Spec& s) {
     return s.score_mod ? fmt::format("score_mod {}", name_of(s.score_mod->kind)) : "";
   };
@@ -116,7 +117,7 @@ Field score_mod() {
 }
 
 Field dropout() {
-  Field field = form_field("dropout", "of the softmax's result", &Spec::dropout, dropout_form());
+  Field field = form_field("dropout", "dropout of the softmax's result", &Spec::dropout, dropout_form());
   field.set = [](Spec& s, const JsonView& v) {
     s.dropout = read_form(dropout_form(), v);
     // cudnn-frontend omits a dropout of probability 0 in the forward pass; attnprobe omits it in both passes.
@@ -131,7 +132,7 @@ Field dropout() {
 }
 
 Field paged() {
-  Field field = form_field("paged", "a K/V cache in blocks, found through a page table", &Spec::paged, paged_form());
+  Field field = form_field("paged", "a K/V cache in blocks, with a page table", &Spec::paged, paged_form());
   field.set = [](Spec& s, const JsonView& v) {
     s.paged = read_form(paged_form(), v);
     if (s.paged && !s.paged->k && !s.paged->v) s.paged.reset();
@@ -190,7 +191,7 @@ Field stats() {
   field.get = [](const Spec& s) { return is_bprop(s) ? Json() : Json(wants_stats(s)); };
   field.given = [](const Spec& s) { return !is_bprop(s) && s.stats; };
   field.words = [](const Spec& s) { return s.stats == true && s.pass == Pass::fprop ? "stats" : ""; };
-  field.otherwise = "`true` for `fprop_train` but in `mha`, else `false`";
+  field.otherwise = "`true` for `fprop_train` (except `mha`), otherwise `false`";
   field.example = "true";
   return field;
 }
@@ -204,13 +205,13 @@ Field fp8() {
   field.values =
       "`delayed`, `current` (one scale per tensor, from earlier steps or from this one), `mxfp8` (one for every 32 "
       "elements)";
-  field.otherwise = "`delayed` where O is fp8, else `current`";
+  field.otherwise = "`delayed` if O is fp8, otherwise `current`";
   field.example = "\"mxfp8\"";
   return field;
 }
 
 Field softmax() {
-  Field field = flag("softmax", "false only for mha: O = g4(Q Kᵀ) V without it", &Spec::softmax);
+  Field field = flag("softmax", "false (only for mha) leaves the softmax out: O = g4(Q Kᵀ) V", &Spec::softmax);
   field.get = [](const Spec& s) { return s.softmax ? Json() : Json(false); };
   field.words = [](const Spec& s) { return s.softmax ? "" : "no softmax"; };
   field.otherwise = "`true`";
@@ -237,9 +238,10 @@ std::vector<Field> feature_fields() {
   std::vector<Field> rows{scale()};
   for (auto& field : mask_fields()) rows.push_back(std::move(field));
   for (const auto& field : std::vector<Field>{
-           bias(), flash_flag("alibi", "ALiBi: a slope for each head times the distance", &Spec::alibi), softcap(),
-           score_mod(),
-           flash_flag("sink", "a logit for each head joins the softmax; bprop: with its gradient", &Spec::sink),
+           bias(), flash_flag("alibi", "ALiBi: the bias is a slope per head times the distance", &Spec::alibi),
+           softcap(), score_mod(),
+           flash_flag("sink", "an attention sink: one extra logit per head in the softmax; bprop: also its gradient",
+                      &Spec::sink),
            flash_flag("block_mask", "a bit for each 128x128 tile of scores", &Spec::block_mask), dropout(), stats(),
            flash_flag("max_logit", "the largest score of each row as an output", &Spec::max_logit),
            flash_flag("sum_exp", "the sum of exponentials of each row as an output", &Spec::sum_exp), deterministic(),

@@ -47,7 +47,7 @@ struct Field {
   bool is_whole_word = false;  ///< … or is refused, if the value excludes other members
   /// Words for several values: "training" is "fprop_train" and "bprop".
   std::vector<std::pair<std::string, std::vector<std::string>>> several = {};
-  bool is_text = false;  ///< free text: no comma lists, no cross product
+  bool is_text = false;  ///< free text: no comma-separated lists, no cross product
   bool is_word = false;  ///< a word even if it looks like a number: "1.30"
   /// The field to whose members this one is added: {"sliding_window": 8} is {"mask": {"sliding_window": 8}}.
   std::string member_of = {};

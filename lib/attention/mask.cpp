@@ -63,10 +63,10 @@ Member<Mask> lengths_member(const std::string& name, const std::string& help, st
 }
 
 Member<Mask> after_stats_member() {
-  auto member = flag_member("padding_after_stats",
-                            "bprop: padded scores are masked after the statistics have been subtracted, as "
-                            "cudnn-frontend does from 1.26 on, and JAX 0.11",
-                            &Mask::padding_after_stats);
+  auto member = flag_member(
+      "padding_after_stats",
+      "bprop: mask padded scores after subtracting the statistics, as cudnn-frontend 1.26 and newer and JAX 0.11 do",
+      &Mask::padding_after_stats);
   member.write = [](const Mask& m) { return m.padding_after_stats ? Json(true) : Json(); };
   return member;
 }
@@ -75,7 +75,7 @@ const ObjectForm<Mask>& mask_form() {
   static const ObjectForm<Mask> form{
       {{"causal", "the same as `window_right` 0", boolean_schema, [](Mask&, const JsonView& v) { v.boolean(); },
         [](const Mask&) { return Json(); }},
-       {"sliding_window", "`window_left` + 1: the keys in the window, the query's own included", extent_schema,
+       {"sliding_window", "`window_left` + 1: the keys in the window, including the query's own", extent_schema,
         [](Mask& m, const JsonView& v) { m.window_left = v.integer(1, max_extent) - 1; },
         [](const Mask&) { return Json(); }},
        window_member("window_left",
@@ -83,7 +83,7 @@ const ObjectForm<Mask>& mask_form() {
                      &Mask::window_left),
        window_member("window_right", "keys after the diagonal that are visible; none: all", &Mask::window_right),
        word_member("alignment", "where the diagonal begins", &Mask::alignment),
-       flag_member("padding", "sequence lengths vary, given for each batch entry at run time", &Mask::padding),
+       flag_member("padding", "sequence lengths vary; each batch entry's length is given at run time", &Mask::padding),
        after_stats_member(),
        lengths_member("seqlens_q", "with `padding`: the query lengths of the batch entries", &Mask::seqlens_q),
        lengths_member("seqlens_kv", "with `padding`: the key lengths of the batch entries", &Mask::seqlens_kv)},
@@ -189,11 +189,10 @@ Field mask_member(const std::string& name, const std::string& help, const Json& 
 }
 
 Field sliding_window() {
-  Field field =
-      mask_member("sliding_window",
-                  "keys in the window, the query's own included, as in Hugging Face's configs: `window_left` is "
-                  "one less; causal, unless `mask` says `window_right`",
-                  extent_schema, "1024");
+  Field field = mask_member(
+      "sliding_window",
+      "keys in the window, including the query's own, as in Hugging Face configs (`window_left` is one less); causal unless `mask` sets `window_right`",
+      extent_schema, "1024");
   field.also = {"window"};
   return field;
 }
@@ -202,8 +201,7 @@ Field sliding_window() {
 
 std::vector<Field> mask_fields() {
   return {mask(),
-          mask_member("causal", "the mask is causal too: added to the window and padding of `mask`", boolean_schema,
-                      "true"),
+          mask_member("causal", "add a causal mask to the window and padding of `mask`", boolean_schema, "true"),
           sliding_window()};
 }
 

@@ -19,11 +19,11 @@ Field newer_flag(const std::string& name, const std::string& help, bool Newer::*
 }
 
 Field cu_seqlens() {
-  Field field{.name = "cu_seqlens",
-              .help =
-                  "sides with lengths given as batch + 1 prefix sums, not one per "
-                  "batch entry (cuDNN 9.24; only one side 9.25)",
-              .schema = words_schema({"none", "q", "kv", "both"})};
+  Field field{
+      .name = "cu_seqlens",
+      .help =
+          "sides with sequence lengths as batch + 1 prefix sums instead of one length per batch entry (cuDNN 9.24; for only one side 9.25)",
+      .schema = words_schema({"none", "q", "kv", "both"})};
   field.set = [](Newer& s, const JsonView& v) {
     s.cu_seqlens.reset();
     if (v.json() != "none") s.cu_seqlens = v.one_of<Sides>({"none", "q", "kv", "both"});
@@ -38,7 +38,7 @@ Field cu_seqlens() {
 
 Field ragged_unit() {
   Field field{.name = "ragged_unit",
-              .help = "what ragged offsets count: elements of their tensor, or tokens (cuDNN 9.24)",
+              .help = "unit of ragged offsets: elements of their tensor, or tokens (cuDNN 9.24)",
               .schema = words_schema(names_of<RaggedUnit>())};
   field.set = [](Newer& s, const JsonView& v) { s.ragged_unit = v.one_of<RaggedUnit>(); };
   field.get = [](const Newer& s) { return s.ragged_unit == RaggedUnit::token ? Json(name_of(s.ragged_unit)) : Json(); };
@@ -53,7 +53,7 @@ const ObjectForm<Rope>& rope_form() {
   static const ObjectForm<Rope> form{
       {flag_member("q", "Q is rotated", &Rope::q),
        flag_member("k", "K is rotated", &Rope::k),
-       {"dim", "elements at the end of a head that are rotated; default: all", extent_schema,
+       {"dim", "number of elements at the end of a head to rotate; default: all", extent_schema,
         [](Rope& rope, const JsonView& v) { rope.dim = v.integer(1, max_extent); },
         [](const Rope& rope) { return rope.dim ? Json(*rope.dim) : Json(); }}},
       "q"};
@@ -88,13 +88,13 @@ Field stats_layout() {
     if (s.stats_layout->ragged())
       v.fail_unless_it_is(
           "the layout of {b, h, s, 1}; allowed: \"bhsd\", \"bshd\", \"sbhd\", … or {\"strides\": "
-          "[b, h, s, 1]}; that they are ragged is said by \"ragged_stats\"");
+          "[b, h, s, 1]}; \"ragged_stats\": true makes them ragged");
   };
   field.get = [](const Newer& s) { return s.stats_layout ? to_json(*s.stats_layout) : Json(); };
   field.words = [](const Newer& s) { return s.stats_layout ? "stats strided" : ""; };
   field.needs_flash = [](const Newer& s) { return s.stats_layout.has_value(); };
   field.values = "axes of {b, h, s, d} with d = 1, or `{\"strides\": [b, h, s, 1]}`";
-  field.otherwise = "`bhsd`; `bshd` where they are ragged";
+  field.otherwise = "`bhsd`; `bshd` if they are ragged";
   field.example = R"({"strides": [4096, 1, 8, 1]})";
   return field;
 }
@@ -111,9 +111,10 @@ Field stats_dtype() {
 }
 
 Field compute_dtype() {
-  Field field{.name = "compute_dtype",
-              .help = "type in which the unified SDPA operation accumulates; f16 needs cuDNN 9.29, which is not out",
-              .schema = words_schema(compute_types)};
+  Field field{
+      .name = "compute_dtype",
+      .help = "accumulation type of the unified SDPA operation; f16 needs cuDNN 9.29, which is not released yet",
+      .schema = words_schema(compute_types)};
   field.set = [](Newer& s, const JsonView& v) { s.compute_dtype = v.one_of<DataType>(compute_types); };
   field.get = [](const Newer& s) { return s.compute_dtype == DataType::f32 ? Json() : Json(name_of(s.compute_dtype)); };
   field.otherwise = "`f32`";
@@ -123,14 +124,14 @@ Field compute_dtype() {
 
 Field frontend() {
   Field field{.name = "frontend",
-              .help = "release of cudnn-frontend whose graph and rules are meant",
+              .help = "cudnn-frontend release that determines the graph and the rules",
               .schema = words_schema(frontend_releases)};
   field.set = [](Newer& s, const JsonView& v) { s.frontend = v.word(frontend_releases); };
   field.get = [](const Newer& s) { return s.frontend ? Json(*s.frontend) : Json(); };
   field.words = [](const Newer& s) { return s.frontend ? "cudnn-frontend " + *s.frontend : ""; };
   field.otherwise = fmt::format("`{}`, the newest that attnprobe knows; before cuDNN {} `{}`", frontend_releases.back(),
                                 newest_frontend_from.short_text(), frontend_releases.front());
-  field.notes = "For pattern `sdpa` it decides the graph; for all `sdpa` patterns which rules are told";
+  field.notes = "For pattern `sdpa` it determines the graph; for all `sdpa` patterns it determines the rules";
   field.example = "\"1.23\"";
   field.is_word = true;
   return field;
@@ -146,15 +147,15 @@ std::vector<Field> newer_fields() {
       stats_layout(),
       stats_dtype(),
       newer_flag("stats_log2", "softmax statistics to base 2 (cuDNN 9.27)", &Newer::stats_log2),
-      newer_flag("ordered_dq",
-                 "bprop, deterministic, on Hopper: dQ summed in f32 memory in a fixed order, as cudnn-frontend does "
-                 "from 1.27 under CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT=0 (cuDNN 9.25)",
-                 &Newer::ordered_dq),
+      newer_flag(
+          "ordered_dq",
+          "deterministic bprop on Hopper: sum dQ in f32 memory in a fixed order (cuDNN 9.25), as cudnn-frontend from 1.27 does with CUDNN_FRONTEND_ATTN_DP_WORKSPACE_LIMIT=0",
+          &Newer::ordered_dq),
       compute_dtype(),
       newer_flag("unfuse_fma", "the softmax's multiply and add as separate operations (cuDNN 9.21)",
                  &Newer::unfuse_fma),
-      newer_flag("dynamic_shapes", "one plan for extents that change", &Newer::dynamic_shapes),
-      newer_flag("override_shapes", "extents can change when the plan runs (cuDNN 9.21)", &Newer::override_shapes),
+      newer_flag("dynamic_shapes", "one plan for varying sizes", &Newer::dynamic_shapes),
+      newer_flag("override_shapes", "sizes may change at execution (cuDNN 9.21)", &Newer::override_shapes),
       frontend()};
 }
 

@@ -63,7 +63,7 @@ Field both(const std::string& name, const std::string& help, char letter, int64_
     return s.*first == s.*second ? fmt::format("{}{}", letter, s.*first)
                                  : fmt::format("{}{}/{}", letter, s.*first, s.*second);
   };
-  field.otherwise = "each of them must be given";
+  field.otherwise = fmt::format("required, or set both `{}` and `{}`", stands_for[0], stands_for[1]);
   field.notes = fmt::format("Sets `{}` and `{}`", stands_for[0], stands_for[1]);
   field.example = example;
   field.stands_for = stands_for;
@@ -73,7 +73,7 @@ Field both(const std::string& name, const std::string& help, char letter, int64_
 Field expect() {
   const Json verdict = words_schema(names_of<ExpectedVerdict>());
   Field field{.name = "expect",
-              .help = "the verdict that the config is expected to get",
+              .help = "the expected verdict",
               .schema = {{"anyOf", {verdict, {{"type", "object"}, {"additionalProperties", verdict}}}}}};
   field.set = [](Spec& s, const JsonView& v) {
     s.expect = {};
@@ -159,7 +159,7 @@ std::vector<Field> problem_fields() {
   heads.notes += "; `heads_v` follows";
   add(extent("heads_q", "query heads", &Spec::heads_q, "heads", "32"));
   add(extent("heads_kv", "key and value heads (fewer than heads_q: GQA; one: MQA)", &Spec::heads_kv, "heads", "8"));
-  add(optional_extent("heads_v", "value heads where they are not as many as key heads", &Spec::heads_v)).otherwise =
+  add(optional_extent("heads_v", "value heads, if their number differs from the key heads", &Spec::heads_v)).otherwise =
       "`heads_kv`";
   add(both("seqlen", "sequence length of Q, K and V", 's', &Spec::seqlen_q, &Spec::seqlen_kv, {"seqlen_q", "seqlen_kv"},
            "512"));

@@ -199,7 +199,7 @@ std::vector<Field> tensor_fields() {
   add(layout());
   Field& o_layout = add(one_layout("o_layout", "memory layout of O", &Spec::o));
   o_layout.get = [](const Spec& s) { return to_json(output_layout(s)); };
-  o_layout.otherwise = "that of Q, without interleaving; `bshd` where Q has strides";
+  o_layout.otherwise = "that of Q, without interleaving; `bshd` if Q has strides";
 
   add(type("do_dtype", "bprop: type of dO", &Spec::do_dtype, d_output_type, true, "`dtype`"));
   add(type("dqkv_dtype", "bprop: type of dQ, dK and dV", &Spec::dqkv_dtype, gradient_type, true, "that of O"));
@@ -216,9 +216,8 @@ std::vector<Field> tensor_fields() {
 
   add(ragged_offsets());
   add(ragged_stats());
-  Field& shared =
-      add(flag("ragged_shared", "one tensor of ragged offsets for Q and O, one for K and V, as JAX has them",
-               &Spec::ragged_shared));
+  Field& shared = add(flag("ragged_shared", "one tensor of ragged offsets for Q and O and one for K and V, as in JAX",
+                           &Spec::ragged_shared));
   shared.get = [](const Spec& s) { return is_ragged(s) && s.ragged_shared ? Json(true) : Json(); };
   shared.words = [](const Spec&) { return std::string(); };
   shared.otherwise = "`false`: one for each";

@@ -28,7 +28,7 @@ std::map<std::string, int> matmul_rates(const std::string& name, int sm);
 /// naming the places of both.
 void add_target(std::vector<Target>& targets, Target target);
 
-/// The simulated targets that a --target value names. Each part of the comma list is a GPU (find), an architecture or a
+/// The simulated targets that a --target value names. Each part of the comma-separated list is a GPU (find), an architecture or a
 /// compute capability ("hopper", "sm_90", "9.0"). It can also be "all", "representative", "each-sm" (one GPU per
 /// compute capability), or a target file (contains "/" or ends in ".json"). Throws Error(usage) with a "did you mean".
 std::vector<Target> simulated_targets(const std::string& selection);

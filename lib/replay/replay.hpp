@@ -58,7 +58,7 @@ void require_graphs(const Replay& replay);
 /// Precondition: the graph was rebuilt (logged.imported).
 answer::Question question_of(const Replay& replay, const ReplayedGraph& graph);
 
-/// The catalogue's ids of the graphs' GPUs, without duplicates, as a comma list; "" if none is known.
+/// The catalogue's ids of the graphs' GPUs, without duplicates, as a comma-separated list; "" if none is known.
 std::string gpus_of(const std::vector<const ReplayedGraph*>& graphs);
 /// Of all its graphs.
 std::string gpus_of(const Replay& replay);

@@ -270,8 +270,8 @@ void add_rest(std::vector<Entry>& all) {
                         [](const Context& c) { return c.spec.ordered_dq; }));
   all.push_back(boolean("unfuse_fma", "multiply and add of the softmax as separate operations",
                         [](const Context& c) { return c.spec.unfuse_fma; }));
-  all.push_back(boolean("dynamic_shapes", "one plan for extents that change",
-                        [](const Context& c) { return c.spec.dynamic_shapes; }));
+  all.push_back(
+      boolean("dynamic_shapes", "one plan for varying sizes", [](const Context& c) { return c.spec.dynamic_shapes; }));
   all.push_back(boolean("override_shapes", "extents can change when the plan runs",
                         [](const Context& c) { return c.spec.override_shapes; }));
   all.push_back(

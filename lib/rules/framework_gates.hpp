@@ -125,7 +125,7 @@ struct ChosenGate {
   bool is_known() const { return release != nullptr || (asked.empty() && gate->unread.empty()); }
 };
 
-/// Parses framework names: "torch", "torch==2.11", "PyTorch 2.11", "jax@0.10", a comma list of these, or "all". "all"
+/// Parses framework names: "torch", "torch==2.11", "PyTorch 2.11", "jax@0.10", a comma-separated list of these, or "all". "all"
 /// is the newest release of every framework with known rules. An unread release gets the rules of the newest read
 /// release before it; one older than all has none. Throws Error(usage), which begins with `option`, for an unknown
 /// framework and for a duplicate.

@@ -28,7 +28,7 @@ inline constexpr size_t any_number = std::numeric_limits<size_t>::max();
 /// The session, with problems added to the warnings.
 asking::Session telling(asking::Session session, std::vector<std::string>& warnings);
 
-/// A word, a comma list, or an array of words.
+/// A word, a comma-separated list, or an array of words.
 std::vector<std::string> words_of(const JsonView& value);
 /// A parameter that may be absent: none.
 std::vector<std::string> words_of(const std::optional<JsonView>& value);

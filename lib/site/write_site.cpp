@@ -173,7 +173,7 @@ SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& t
     if (merged.conflicts > 0)
       warn(fmt::format("{} cells are in several of these and differ; the last one is used", merged.conflicts));
     if (!merged.differing.empty())
-      warn(fmt::format("{}{} is not the same in all of these", merged.differing.front(),
+      warn(fmt::format("{}{} differs between these", merged.differing.front(),
                        merged.differing.size() == 1 ? "" : fmt::format(" (and {} more)", merged.differing.size() - 1)));
   }
   const report::CellLog log(*cells);

@@ -123,7 +123,7 @@ TEST_CASE("a baseline that cannot be held against this run is refused", "[baseli
 TEST_CASE("options of a baseline that make no sense are refused by name", "[baseline]") {
   const Project project;
   const std::pair<const char*, const char*> cases[] = {
-      {"--shard 1/2 --update", "--update: --shard 1/2 asks only a part; allowed: the whole matrix"},
+      {"--shard 1/2 --update", "--update: not allowed with --shard 1/2, which asks only a part of the matrix"},
       {"--update --report xml=a", "--report: \"xml=a\" is not FORMAT=FILE; allowed formats: \"junit\", \"md\""},
       {"--update --report md=/nowhere/a.md", "/nowhere/a.md: cannot be written"},
       {"--resume", "--resume requires --out"}};
@@ -134,7 +134,7 @@ TEST_CASE("options of a baseline that make no sense are refused by name", "[base
     CHECK_THAT(run.err, ContainsSubstring(message));
   }
   CHECK_THAT(run_attnprobe("matrix configs/bert.json").err,
-             ContainsSubstring("nothing would be kept; allowed: --out FOLDER, --baseline FILE, or both"));
+             ContainsSubstring("no output is selected; allowed: --out FOLDER, --baseline FILE, or both"));
   CHECK_THAT(run_attnprobe("matrix configs/bert.json --update").err, ContainsSubstring("--update requires --baseline"));
 }
 

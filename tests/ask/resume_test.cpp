@@ -121,7 +121,7 @@ TEST_CASE("a cell killed from outside is asked again, and is not a fault of cuDN
   INFO(killed.err);
   CHECK(killed.exit_code == 3);
   CHECK_THAT(killed.out, ContainsSubstring("2 cells: 2 environment"));
-  CHECK_THAT(killed.err, ContainsSubstring("2 cells could not be asked: "));
+  CHECK_THAT(killed.err, ContainsSubstring("2 cells have no answer: "));
   CHECK(contains(folder.text("m/report.csv"), "killed from outside"));
   const Run resumed = folder.run("m", "--no-cache --resume");
   INFO(resumed.err);

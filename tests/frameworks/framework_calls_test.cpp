@@ -302,7 +302,7 @@ TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the g
   const Run both = run_attnprobe("--torch {} --heads 8");
   CHECK(both.exit_code == 2);
   CHECK_THAT(both.err, ContainsSubstring(
-                           "--torch goes with no other field of a config than --dtype; --heads is part of the call"));
+                           "--torch can be combined only with the field --dtype; --heads is part of the call"));
   CHECK_THAT(run_attnprobe("--torch /nowhere.json").err, ContainsSubstring("/nowhere.json: cannot be opened"));
   const Run graph = run_attnprobe("--torch " + call + "0.125}' --dump-graph json");
   CHECK(graph.exit_code == 0);

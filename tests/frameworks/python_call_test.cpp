@@ -127,7 +127,7 @@ TEST_CASE("A type that a call lacks is filled in, and said", "[calls]") {
   CHECK_THAT(run_attnprobe(option).err, ContainsSubstring("without a dtype: bf16 is assumed"));
   CHECK_THAT(
       run_attnprobe(option + "--heads 4").err,
-      ContainsSubstring("--torch goes with no other field of a config than --dtype; --heads is part of the call"));
+      ContainsSubstring("--torch can be combined only with the field --dtype; --heads is part of the call"));
 }
 
 }  // namespace attnprobe::test::python_call_test

@@ -244,8 +244,8 @@ TEST_CASE("answers: a log, as text", "[te]") {
 TEST_CASE("the option --te and the other ways of asking", "[te]") {
   const std::string te = "--te tests/fixtures/te-calls.json ";
   const std::pair<std::string, const char*> cases[] = {
-      {te + "--heads 8", "--te goes with neither"},
-      {te + "--config configs/bert.json", "--te goes with neither"},
+      {te + "--heads 8", "--te cannot be combined with"},
+      {te + "--config configs/bert.json", "--te cannot be combined with"},
       {te + "--mode B", "--te needs mode A"},
       {"--te /nowhere.json", "/nowhere.json: cannot be opened: No such file or directory"}};
   for (const auto& [arguments, message] : cases) {

@@ -99,7 +99,7 @@ def version_of(cudnn: Any, option: str = "cudnn") -> Optional[str]:
 
 
 def words_of(value: Union[None, str, Sequence[str]], option: str) -> Union[None, str, List[str]]:
-    """A word, a comma list or a sequence of words."""
+    """A word, a comma-separated list or a sequence of words."""
     if value is None or isinstance(value, str):
         return value
     words = list(value)

@@ -18,7 +18,7 @@ struct Length {
   bool operator==(const Length&) const = default;
 };
 
-/// Reads "512", "4k", ranges as in a config ("101:220", "64:8192:64", "1k:64k:x2"), a comma list of these, or a file. A
+/// Reads "512", "4k", ranges as in a config ("101:220", "64:8192:64", "1k:64k:x2"), a comma-separated list of these, or a file. A
 /// file has one such word per line, with an optional count after it, and "#" before remarks; "-" is standard input.
 /// Ascending, each once, at most 100,000 lengths. Throws Error(usage) that names option, file, line and what is
 /// allowed.
