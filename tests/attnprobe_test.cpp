@@ -9,7 +9,7 @@
 
 namespace attnprobe::test::attnprobe_test {
 
-TEST_CASE("ask() gives an answer for each config on each target, with or without a callback", "[api]") {
+TEST_CASE("ask() returns an answer for each config on each target, with or without a callback", "[api]") {
   const char* const configs =
       R"([{"name": "a", "heads": 8, "seqlen": 256, "head_dim": 64}, {"name": "b", "heads": 8, "seqlen": 256, "head_dim": 128}])";
   Options options;
@@ -41,7 +41,7 @@ TEST_CASE("ask() gives an answer for each config on each target, with or without
   CHECK_THROWS_WITH(ask(configs, {"h200", "t4"}, options), "enough");
 }
 
-TEST_CASE("ask() refuses what does not exist, and names it", "[api]") {
+TEST_CASE("ask() refuses unknown names and quotes them", "[api]") {
   const char* const config = R"({"heads": 8, "seqlen": 256, "head_dim": 64})";
   CHECK_THROWS_WITH(ask(config, {"h300"}), ContainsSubstring("h300"));
   CHECK_THROWS_WITH(ask(R"({"haeds": 8})", {"h100"}), ContainsSubstring("configs: /haeds"));
@@ -51,7 +51,7 @@ TEST_CASE("ask() refuses what does not exist, and names it", "[api]") {
                     "Options::modes: \"C\" is not a heuristic mode; allowed: A, B, FALLBACK");
 }
 
-TEST_CASE("ask() stops where its token says so", "[api]") {
+TEST_CASE("ask() stops when its stop token is set", "[api]") {
   std::stop_source source;
   Options options;
   options.quick = true;
@@ -66,7 +66,7 @@ TEST_CASE("ask() stops where its token says so", "[api]") {
   CHECK(answers.size() < lengths.size());
 }
 
-TEST_CASE("ask() tells what a framework refuses before cuDNN", "[api][frameworks]") {
+TEST_CASE("ask() reports what a framework refuses before cuDNN", "[api][frameworks]") {
   const char* const config =
       R"({"heads": 8, "seqlen": 256, "head_dim": 64, "dtype": "bf16", "pass": "fprop_train", "dropout": 0.1})";
   Options options;

@@ -51,7 +51,7 @@ std::string category(const std::string& status, const std::string& text) {
 
 // ---- the catalogue by itself
 
-TEST_CASE("Every known reason has an id, a category, a meaning, and something to tell it by", "[reasons]") {
+TEST_CASE("Every known reason has an id, a category, a meaning and a pattern", "[reasons]") {
   std::set<std::string> ids;
   std::set<std::tuple<std::string, std::string, std::string, std::string>> keys;
   for (const auto& known : known_reasons()) {
@@ -73,7 +73,7 @@ TEST_CASE("Every known reason has an id, a category, a meaning, and something to
   CHECK(ids.size() > 100);
 }
 
-TEST_CASE("No known reason stands behind a wider one", "[reasons]") {
+TEST_CASE("No known reason is shadowed by a wider one", "[reasons]") {
   for (const auto& known : known_reasons()) {
     INFO(known.id);
     std::string text = known.begins + known.whole + known.match;
@@ -82,7 +82,7 @@ TEST_CASE("No known reason stands behind a wider one", "[reasons]") {
   }
 }
 
-TEST_CASE("A text counts before its status", "[reasons]") {
+TEST_CASE("A text takes precedence over its status", "[reasons]") {
   const KnownReason* by_text = find_reason(shared_memory);
   const KnownReason* by_status = find_reason({shared_memory.status, "in other words"});
   REQUIRE(by_text != nullptr);
@@ -92,12 +92,12 @@ TEST_CASE("A text counts before its status", "[reasons]") {
   CHECK((by_status->match + by_status->begins + by_status->whole).empty());
 }
 
-TEST_CASE("An unknown text is in no entry", "[reasons]") {
+TEST_CASE("An unknown text matches no entry", "[reasons]") {
   CHECK(find_reason({"CUDNN_STATUS_NOT_SUPPORTED", "in other words"}) == nullptr);
   CHECK(find_reason({"CUDNN_STATUS_NOT_SUPPORTED", ""}) == nullptr);
 }
 
-TEST_CASE("The particular head dimension counts before the general", "[reasons]") {
+TEST_CASE("The specific head dimension reason takes precedence over the general one", "[reasons]") {
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_SHAPE";
   const KnownReason* multiple =
       find_reason({status, "Embedding dim per head for q and k is not a multiple of 8 at: d_qk % 8 != 0"});
@@ -108,7 +108,7 @@ TEST_CASE("The particular head dimension counts before the general", "[reasons]"
   CHECK_THAT(multiple->meaning, ContainsSubstring("multiple of 8"));
 }
 
-TEST_CASE("A status tells a category where the text is new", "[reasons]") {
+TEST_CASE("A status gives the category if the text is unknown", "[reasons]") {
   CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_SHAPE") == Category::shape);
   CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE") == Category::data_type);
   CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_LAYOUT") == Category::layout);
@@ -134,7 +134,7 @@ TEST_CASE("Every BAD_PARAM is an invalid graph", "[reasons]") {
 
 // ---- tracebacks
 
-TEST_CASE("A wrapper line is passed over where another line says more", "[reasons]") {
+TEST_CASE("A wrapper line is skipped if another line is more specific", "[reasons]") {
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED";
   const Reason hands_on{status, "ptr->isSupported()"}, outer{status, "finalize_internal()"};
   // From cuDNN 9.19 on a T4: the innermost line is a call, the next line explains it.
@@ -154,7 +154,7 @@ TEST_CASE("A wrapper line is passed over where another line says more", "[reason
 
 // ---- coverage
 
-TEST_CASE("The catalogue knows everything that the sweep provoked", "[reasons]") {
+TEST_CASE("The catalogue has every reason that the sweep provoked", "[reasons]") {
   const Json fixture = Json::parse(test::fixture("reasons-cudnn.json"));
   Coverage every, innermost;
   std::map<std::vector<int>, Coverage> of_version;
@@ -185,7 +185,7 @@ TEST_CASE("The catalogue knows everything that the sweep provoked", "[reasons]")
   CHECK(of_version.size() >= 3);
 }
 
-TEST_CASE("An entry of the catalogue explains more than it repeats, unless it is a wrapper", "[reasons]") {
+TEST_CASE("A catalogue entry adds an explanation to the message, unless it is a wrapper", "[reasons]") {
   for (const auto& known : known_reasons()) {
     INFO(known.id);
     if (!known.match.empty()) CHECK(known.meaning.find(known.match) == std::string::npos);
@@ -195,7 +195,7 @@ TEST_CASE("An entry of the catalogue explains more than it repeats, unless it is
 
 // ---- live
 
-TEST_CASE("cuDNN is provoked to give a reason of each kind", "[reasons]") {
+TEST_CASE("cuDNN gives a reason of each kind when provoked", "[reasons]") {
   struct Provoked {
     const char *members, *target;
     Category category;
@@ -252,7 +252,7 @@ TEST_CASE("cuDNN is provoked to give a reason of each kind", "[reasons]") {
   CHECK(seen.size() >= 15);
 }
 
-TEST_CASE("Texts that no sweep of configs provokes have their categories too", "[reasons]") {
+TEST_CASE("Texts that no config sweep provokes have categories", "[reasons]") {
   // Failures of the machine, and graphs that were wired wrongly on purpose.
   CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "this->libcuda == nullptr") == "environment");
   CHECK(category("NOT_SUPPORTED", "Could not open libnvrtc.so.12") == "environment");

@@ -88,7 +88,7 @@ std::string category(const std::string& status, const std::string& reason) {
 
 // ---- root cause
 
-TEST_CASE("The forum's two matmuls fail for shared memory", "[diagnose]") {
+TEST_CASE("The two matmuls of the forum post fail because of shared memory", "[diagnose]") {
   const RootCause cause = root_cause(forum_case());
   CHECK(cause.category == Category::shared_memory);
   CHECK(cause.status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
@@ -109,7 +109,7 @@ TEST_CASE("The order of findings does not matter", "[diagnose]") {
   CHECK(root_cause(findings).mode == "A");
 }
 
-TEST_CASE("The engine that came furthest tells the cause", "[diagnose]") {
+TEST_CASE("The engine that got furthest determines the cause", "[diagnose]") {
   CHECK(cause_of({fallen("FALLBACK", 0, 2, architecture), fallen("FALLBACK", 1, 7, pattern),
                   fallen("FALLBACK", 2, 0, shared_memory)})
             .category == Category::shared_memory);
@@ -117,23 +117,23 @@ TEST_CASE("The engine that came furthest tells the cause", "[diagnose]") {
   CHECK(cause_of({fallen("A", 0, 7, pattern), fallen("A", 1, 0, head_dim)}).category == Category::head_dim);
 }
 
-TEST_CASE("Among equals mode A's engine counts before FALLBACK's", "[diagnose]") {
+TEST_CASE("Between equals, mode A's engine takes precedence over FALLBACK's", "[diagnose]") {
   const RootCause cause = cause_of({fallen("FALLBACK", 0, 5, shared_memory), fallen("A", 3, 6, shared_memory)});
   CHECK(cause.engine == 6);
   CHECK(cause.mode == "A");
 }
 
-TEST_CASE("Among equals the better rank counts", "[diagnose]") {
+TEST_CASE("Between equals, the better rank takes precedence", "[diagnose]") {
   CHECK(cause_of({fallen("A", 2, 5, shared_memory), fallen("A", 1, 6, shared_memory)}).engine == 6);
 }
 
-TEST_CASE("Proposals of a heuristic count before those of a sweep", "[diagnose]") {
+TEST_CASE("Proposals of a heuristic take precedence over those of a sweep", "[diagnose]") {
   const RootCause cause = cause_of({fallen("", 0, 5, shared_memory), fallen("FALLBACK", 4, 6, shared_memory)});
   CHECK(cause.engine == 6);
   CHECK_FALSE(cause_of({fallen("", 0, 5, shared_memory)}).mode);
 }
 
-TEST_CASE("An unknown text keeps cuDNN's words", "[diagnose]") {
+TEST_CASE("An unknown text is shown in cuDNN's words", "[diagnose]") {
   const RootCause cause =
       cause_of({fallen("A", 0, 3, {"CUDNN_STATUS_NOT_SUPPORTED", "the moon is full at: moon == 1"})});
   CHECK(cause.category == Category::unknown);
@@ -187,7 +187,7 @@ TEST_CASE("A config that was rejected without reason lines is still a candidate"
   CHECK(cause.engine == 3);
 }
 
-TEST_CASE("A GPU that does not suffice comes before an engine that knows the graph nowhere", "[diagnose]") {
+TEST_CASE("An insufficient GPU takes precedence over an engine that never supports the graph", "[diagnose]") {
   auto only = [](const std::string& what, const std::string& bound) {
     return Reason{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
                   "only " + what + " is supported for this engine at: !(" + bound + " <= deviceVer)"};
@@ -213,7 +213,7 @@ TEST_CASE("A GPU that does not suffice comes before an engine that knows the gra
   CHECK(engine_to_blame(mxfp8, 90) == 3);
 }
 
-TEST_CASE("Where nothing was proposed, that is the cause", "[diagnose]") {
+TEST_CASE("If nothing was proposed, that is the cause", "[diagnose]") {
   WalkFindings findings;
   findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}}};
   CHECK(root_cause(findings).category == Category::no_candidates);
@@ -224,7 +224,7 @@ TEST_CASE("Where nothing was proposed, that is the cause", "[diagnose]") {
   CHECK(root_cause(findings).engine == 1);
 }
 
-TEST_CASE("A mode whose query failed tells the cause", "[diagnose]") {
+TEST_CASE("A failed mode query is the cause", "[diagnose]") {
   WalkFindings findings;
   findings.modes = {{"A", "CUDNN_STATUS_SUCCESS", 0, 0, {}, {}},
                     {"B", "CUDNN_STATUS_NOT_SUPPORTED", 0, 0, {}, {pattern, outer}}};
@@ -234,7 +234,7 @@ TEST_CASE("A mode whose query failed tells the cause", "[diagnose]") {
   CHECK(cause.reason == pattern.reason);
 }
 
-TEST_CASE("A graph that cuDNN refuses is its own cause", "[diagnose]") {
+TEST_CASE("An invalid graph is the cause", "[diagnose]") {
   WalkFindings findings = forum_case();
   findings.failure = probe::Failure{"operation graph", "finalizing the matmul", {}};
   findings.failure->cudnn.status = "CUDNN_STATUS_BAD_PARAM";
@@ -250,7 +250,7 @@ TEST_CASE("A graph that cuDNN refuses is its own cause", "[diagnose]") {
 
 // ---- the environment
 
-TEST_CASE("Reasons that speak of the machine are told from those of the graph", "[diagnose]") {
+TEST_CASE("Reasons about the machine are distinguished from reasons about the graph", "[diagnose]") {
   CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "this->libcuda == nullptr") == "environment");
   CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so.12") == "environment");
   CHECK(category("NOT_SUPPORTED", "Could not open libnvrtc.so.12") == "environment");
@@ -258,7 +258,7 @@ TEST_CASE("Reasons that speak of the machine are told from those of the graph", 
   CHECK(category("NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE", "anything") == "environment");
 }
 
-TEST_CASE("A missing driver hides the rest", "[diagnose]") {
+TEST_CASE("A missing driver takes precedence over all else", "[diagnose]") {
   WalkFindings findings;
   add_captured(findings, "A", fixture("support-checks-no-driver.txt"));
   REQUIRE(findings.engine_configs.size() == 5);
@@ -268,7 +268,7 @@ TEST_CASE("A missing driver hides the rest", "[diagnose]") {
   CHECK(speaks_of_environment(findings));
 }
 
-TEST_CASE("A reason of the graph is none of the machine, whatever the status", "[diagnose]") {
+TEST_CASE("A reason about the graph is never one about the machine, whatever the status", "[diagnose]") {
   // cuDNN 9.8 to 9.10 on a simulated A100: fp8, backward.
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART";
   EngineConfigFindings config = fallen(
@@ -281,7 +281,7 @@ TEST_CASE("A reason of the graph is none of the machine, whatever the status", "
   CHECK(speaks_of_environment(findings_of({config})));
 }
 
-TEST_CASE("The environment speaks wherever it is named", "[diagnose]") {
+TEST_CASE("An environment reason is found wherever it occurs", "[diagnose]") {
   const Reason nvrtc{"CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "Could not open libnvrtc.so"};
   CHECK_FALSE(speaks_of_environment(forum_case()));
   CHECK(speaks_of_environment(findings_of({failed_plan(1, nvrtc.status, {nvrtc})})));

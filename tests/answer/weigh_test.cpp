@@ -46,7 +46,7 @@ constexpr const char* failed = "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED";
 
 }  // namespace
 
-TEST_CASE("a known bug about compiling is an obstacle until the first choice was compiled", "[ask]") {
+TEST_CASE("a known compile bug is an obstacle until the first choice compiles", "[ask]") {
   auto unbuilt = engine_config(3, built);
   unbuilt.plan.reset();
   const Answer checked = fp8_decode({unbuilt});
@@ -66,7 +66,7 @@ TEST_CASE("a known bug about compiling is an obstacle until the first choice was
   CHECK(fp8_decode({engine_config(3, failed)}).usable == Usable::no);
 }
 
-TEST_CASE("a plan that only the GPU's driver can finish proves nothing either way", "[ask]") {
+TEST_CASE("a plan that only the GPU's driver can finish proves nothing", "[ask]") {
   // cuDNN 9.8 to 9.12 for sm_121, measured.
   const auto config =
       engine_config(1, "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER",
@@ -79,7 +79,7 @@ TEST_CASE("a plan that only the GPU's driver can finish proves nothing either wa
   CHECK(result.but.size() == 1);
 }
 
-TEST_CASE("from which cuDNN on is said with how it is known", "[ask]") {
+TEST_CASE("the first cuDNN version is given with its evidence", "[ask]") {
   CHECK(text_of(FirstVersion{{9, 10, 2}, true, {9, 8, 0}, {}}) == "from cuDNN 9.10.2 (9.8.0 refuses)");
   CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {}}) == "from cuDNN 9.0.0 by rule");
   CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {9, 8, 0}}) == "from cuDNN 9.0.0 by rule, asked back to 9.8.0");
@@ -88,7 +88,7 @@ TEST_CASE("from which cuDNN on is said with how it is known", "[ask]") {
   CHECK_FALSE(result.from->asked);
 }
 
-TEST_CASE("the rules name the first cuDNN of a problem on a GPU, or none", "[rules]") {
+TEST_CASE("the rules name the first cuDNN for a problem on a GPU, or none", "[rules]") {
   const auto first = [](const char* config, int sm) {
     return rules::first_version(attention::parse_configs(config, "test").at(0).spec, CudnnVersion{9, 19, 0}, sm);
   };
@@ -100,7 +100,7 @@ TEST_CASE("the rules name the first cuDNN of a problem on a GPU, or none", "[rul
         std::nullopt);  // unknown
 }
 
-TEST_CASE("refusals of only cudnn-frontend's Python package name it, and do not count for a framework with its own",
+TEST_CASE("refusals by only cudnn-frontend's Python package name it, and do not apply to a framework with its own",
           "[ask]") {
   const auto asked = [](const std::vector<std::string>& frameworks) {
     Answer result;

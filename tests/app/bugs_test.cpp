@@ -11,7 +11,7 @@ namespace attnprobe::test::bugs_test {
 using rules::BugSighting;
 using rules::Seen;
 
-TEST_CASE("each sighting that is built in is of a bug that there is", "[bugs]") {
+TEST_CASE("each built-in sighting belongs to a known bug", "[bugs]") {
   std::set<std::string> known;
   for (const auto& bug : rules::known_bug_rules()) known.insert(bug.entry.id);
   for (const auto& sighting : rules::bug_sightings()) {
@@ -22,7 +22,7 @@ TEST_CASE("each sighting that is built in is of a bug that there is", "[bugs]") 
   }
 }
 
-TEST_CASE("conditions on versions and GPUs are told from the rest", "[bugs]") {
+TEST_CASE("conditions on versions and GPUs are separated from the others", "[bugs]") {
   const Json when =
       Json::parse(R"({"pass": "bprop", "sm": {"min": 90, "below": 100}, "cudnn": {"min": 91900, "below": 92600}})");
   CHECK(rules::may_apply(when, {}, {}));
@@ -53,7 +53,7 @@ TEST_CASE("a sighting replaces an older one of the same bug, GPU and cuDNN", "[b
   CHECK(read[1].cudnn == "9.10.0");
 }
 
-TEST_CASE("bugs of a framework's cuDNN on a GPU are those whose conditions may hold there", "[bugs]") {
+TEST_CASE("bugs of a framework's cuDNN on a GPU are those with conditions that can hold there", "[bugs]") {
   const Run run = run_attnprobe("bugs --cudnn 9.19 --target h200 --format json");
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
@@ -68,7 +68,7 @@ TEST_CASE("bugs of a framework's cuDNN on a GPU are those whose conditions may h
   CHECK(contains(unknown.err, R"("row_maxima" is not the name of a known bug (did you mean "row_maxima_alone"?))"));
 }
 
-TEST_CASE("bugs for a framework are those that its calls can meet, and there is an exit code for it", "[bugs]") {
+TEST_CASE("bugs for a framework are those that its calls can hit, and set an exit code", "[bugs]") {
   const auto ids_for = [](const std::string& options, int exit_code) {
     const Run run = run_attnprobe("bugs " + options + " --format json");
     INFO(run.err);
@@ -89,7 +89,7 @@ TEST_CASE("bugs for a framework are those that its calls can meet, and there is 
   CHECK(newer.contains("dropout_resolution"));
 }
 
-TEST_CASE("an experiment on a simulated GPU shows what crashes or does not compile, and claims no more", "[bugs]") {
+TEST_CASE("an experiment on a simulated GPU shows only crashes and compile failures", "[bugs]") {
   const Run run = run_attnprobe("bugs run fp8_sink_hopper bprop_document --target h200 --format json");
   INFO(run.out << run.err);
   std::map<std::string, Json> seen;
@@ -105,7 +105,7 @@ TEST_CASE("an experiment on a simulated GPU shows what crashes or does not compi
   }
 }
 
-TEST_CASE("every experiment is a command line that attnprobe takes", "[bugs]") {
+TEST_CASE("every experiment is a valid command line", "[bugs]") {
   // All of them are read before the first is asked.
   const Run run = run_attnprobe("bugs run --target t4 --format json");
   INFO(run.err);

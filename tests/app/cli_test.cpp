@@ -40,17 +40,17 @@ std::vector<std::string> examples_with_help(const std::string& help) {
 
 }  // namespace
 
-TEST_CASE("exit code 0: every result as expected", "[cli]") {
+TEST_CASE("exit code 0: every result is as expected", "[cli]") {
   CHECK(run_attnprobe("--config configs/two-matmul-forum.json --target l40s,a100").exit_code == 0);
 }
 
-TEST_CASE("exit code 1: one result not as expected", "[cli]") {
+TEST_CASE("exit code 1: one result is not as expected", "[cli]") {
   CHECK(run_attnprobe(problem + " --target t4").exit_code == 1);
   CHECK(run_attnprobe(problem + " --target t4 --expect unsupported").exit_code == 0);
   CHECK(run_attnprobe(problem + " --target a100 --expect unsupported").exit_code == 1);
 }
 
-TEST_CASE("the option --cudnn takes a version, also of a library whose name does not tell it", "[cli]") {
+TEST_CASE("the option --cudnn accepts a version, even of a library without one in its name", "[cli]") {
   const Run run = run_attnprobe(problem + " --target a100 --quick --format json --cudnn 9.19.0");
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
@@ -90,7 +90,7 @@ TEST_CASE("The caller's open files and a small stack do not stop the worker", "[
   }
 }
 
-TEST_CASE("a seed is a whole number", "[cli]") {
+TEST_CASE("a seed is an integer", "[cli]") {
   const Run seed = run_attnprobe("--heads 2 --seqlen 64 --head-dim 64 --seed -1");
   CHECK(seed.exit_code == 2);
   CHECK_THAT(seed.err, ContainsSubstring("\"-1\" is not a seed; allowed: 0 to 18446744073709551615"));
@@ -104,7 +104,7 @@ TEST_CASE("a time limit that ends before cuDNN is loaded is not blamed on the dr
              StartsWith("The time limit ended while the worker process loaded cuDNN"));
 }
 
-TEST_CASE("nothing is as expected where nothing was expected", "[cli]") {
+TEST_CASE("without an expectation, nothing is marked as expected", "[cli]") {
   const TemporaryFolder folder;
   const auto file = [&](const std::string& expect) {
     return folder
@@ -140,7 +140,7 @@ TEST_CASE("The option --causal is added to the file's window", "[cli]") {
   CHECK_THAT(word.err, ContainsSubstring("--mask: \"padding\" would drop {\"window_left\":15}"));
 }
 
-TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
+TEST_CASE("exit code 2: the error names the bad option or field", "[cli]") {
   const std::pair<const char*, const char*> cases[] = {
       {"--config /nowhere.json", "/nowhere.json: cannot be opened: No such file or directory"},
       {"--config app", "app: the folder holds no .json file"},
@@ -168,7 +168,7 @@ TEST_CASE("exit code 2: bad command line or config, by name", "[cli]") {
   }
 }
 
-TEST_CASE("words are accepted in common spellings", "[cli]") {
+TEST_CASE("common spellings of values are accepted", "[cli]") {
   const Run typed = run_attnprobe(
       "--heads 8 --seqlen 128 --head-dim 64 --dtype bfloat16 --pass Backward --causal --target \"RTX 4090\" --quick --format json");
   const Run named = run_attnprobe(
@@ -194,7 +194,7 @@ TEST_CASE("files need no option, and -t, -f and -j are --target, --format and --
   CHECK_THAT(run_attnprobe("nowhere.json").err, ContainsSubstring("nowhere.json: cannot be opened"));
 }
 
-TEST_CASE("targets and cudnn list what there is, explain reads a pipe, and every error has one form", "[cli]") {
+TEST_CASE("targets and cudnn list by default, explain reads a pipe, and all errors have one form", "[cli]") {
   CHECK(run_attnprobe("targets").out == run_attnprobe("targets list").out);
   CHECK(run_attnprobe("cudnn").out == run_attnprobe("cudnn list").out);
   const std::string text =
@@ -265,7 +265,7 @@ TEST_CASE("the schema refuses a report that lacks its verdict", "[cli]") {
   CHECK(validate(schema, report).exit_code != 0);
 }
 
-TEST_CASE("the report says what was asked, what was found and how to ask again", "[cli]") {
+TEST_CASE("the report has the question, the answer and the command that repeats it", "[cli]") {
   const Json report = run_attnprobe("--config configs/two-matmul-forum.json --target l40s --format json").json();
   CHECK(report["schema"] == "attnprobe/report/1");
   CHECK(report["results"].size() == 1);
@@ -290,7 +290,7 @@ TEST_CASE("the report says what was asked, what was found and how to ask again",
   CHECK(again["engine_configs"] == result["engine_configs"]);
 }
 
-TEST_CASE("JSON lines: one result a line", "[cli]") {
+TEST_CASE("JSON lines: one result per line", "[cli]") {
   const Run run = run_attnprobe("--config configs/bert.json --target h200,l40s --format jsonl");
   size_t lines = 0, begin = 0;
   for (size_t end; (end = run.out.find('\n', begin)) != std::string::npos; begin = end + 1, ++lines)
@@ -298,7 +298,7 @@ TEST_CASE("JSON lines: one result a line", "[cli]") {
   CHECK(lines == 8);
 }
 
-TEST_CASE("several reports at once: a bad path among them stops before the work and leaves nothing", "[cli]") {
+TEST_CASE("several reports at once: a bad path stops the run before it starts and leaves no files", "[cli]") {
   const TemporaryFolder folder;
   const std::string good = folder.path() / "good.json";
   CHECK(run_attnprobe(problem + " --target h200 --report json=" + good + " --report jsonl=/nowhere/x").exit_code == 2);
@@ -319,7 +319,7 @@ TEST_CASE("config from standard input, fields overridden by options", "[cli]") {
   CHECK_FALSE(contains(run.out, "\"seqlen_q\":64,"));
 }
 
-TEST_CASE("a target file of one's own, and one that is broken", "[cli]") {
+TEST_CASE("a custom target file, and a broken one", "[cli]") {
   const TemporaryFolder folder;
   const std::string mine = folder.path() / "mine.json";
   Json target = run_attnprobe("targets show l40s").json();
@@ -337,7 +337,7 @@ TEST_CASE("a target file of one's own, and one that is broken", "[cli]") {
   CHECK(contains(broken.err, mine + ": /properties: the key \"deviceVer\" is missing"));
 }
 
-TEST_CASE("graphs are written as JSON and as a drawing", "[cli]") {
+TEST_CASE("graphs are written as JSON and as dot", "[cli]") {
   const Run json = run_attnprobe("--pattern sdpa_composite --mask causal " + problem + " --dump-graph json");
   CHECK(json.exit_code == 0);
   CHECK(json.json()["operations"].size() == 14);
@@ -351,11 +351,11 @@ TEST_CASE("graphs are written as JSON and as a drawing", "[cli]") {
   CHECK(contains(drawn.out, "gen_index"));
 }
 
-TEST_CASE("the table has no colour codes where it is not a terminal", "[cli]") {
+TEST_CASE("the table has no colour codes outside a terminal", "[cli]") {
   CHECK_FALSE(contains(run_attnprobe(problem + " --target h200", {{"TERM", "xterm-256color"}}).out, "\x1b["));
 }
 
-TEST_CASE("without arguments this machine, one answer and three commands are shown", "[cli]") {
+TEST_CASE("without arguments, attnprobe shows this machine, one answer and three commands", "[cli]") {
   const Run run = run_attnprobe("");
   CHECK(run.exit_code == 0);
   CHECK_THAT(run.out, StartsWith("attnprobe 0.") && ContainsSubstring("\n  cuDNN  9.") &&
@@ -363,7 +363,7 @@ TEST_CASE("without arguments this machine, one answer and three commands are sho
   CHECK(std::count(run.out.begin(), run.out.end(), '\n') <= 24);
 }
 
-TEST_CASE("Short help is a screen, full help is wrapped", "[cli][help]") {
+TEST_CASE("Short help fits one screen, full help is wrapped", "[cli][help]") {
   const auto check_width = [](const std::string& text) {
     for (const auto& line : split(text, '\n')) {
       INFO(line);
@@ -392,7 +392,7 @@ TEST_CASE("Short help is a screen, full help is wrapped", "[cli][help]") {
   CHECK_THAT(run_attnprobe("help modle").err, ContainsSubstring("\"modle\" is not a command"));
 }
 
-TEST_CASE("The examples of a help screen run the command whose help it is, with options that it has", "[cli][help]") {
+TEST_CASE("The examples of a help screen use its command with existing options", "[cli][help]") {
   const std::string fields = run_attnprobe("help fields").out;
   size_t seen = 0;
   for (const auto& command : commands()) {
@@ -412,7 +412,7 @@ TEST_CASE("the version is printed", "[cli]") {
   CHECK(contains(run_attnprobe("--version").out, "attnprobe 0."));
 }
 
-TEST_CASE("Ctrl-C while cuDNN is being loaded is 130, and no word on cuDNN", "[cli]") {
+TEST_CASE("Ctrl-C while cuDNN is loading gives exit code 130 and no error about cuDNN", "[cli]") {
   for (const char* seconds : {"0.1", "0.3", "0.6"}) {
     const Run run = shell(program() + " selftest --target h100 --configs 5000 & pid=$!; sleep " + seconds +
                           "; kill -INT $pid; wait $pid");
@@ -422,7 +422,7 @@ TEST_CASE("Ctrl-C while cuDNN is being loaded is 130, and no word on cuDNN", "[c
   }
 }
 
-TEST_CASE("Ctrl-C leaves a valid report of what was finished, and no temporary file", "[cli][slow]") {
+TEST_CASE("Ctrl-C leaves a valid report of the finished results and no temporary file", "[cli][slow]") {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "r.json";
   // Enough work for many seconds. The signal is sent once a report exists, however busy the machine is.
@@ -450,7 +450,7 @@ TEST_CASE("a boolean field's option without a value means true", "[cli]") {
   CHECK_FALSE(without["results"][0]["config"].contains("alibi"));
 }
 
-TEST_CASE("the option --quick looks no further where nothing works", "[cli]") {
+TEST_CASE("the option --quick stops if nothing works", "[cli]") {
   const std::string arguments = "--heads 8 --seqlen 512 --head-dim 68 --target l40s --mode A --format json";
   const Json quick = run_attnprobe(arguments + " --quick").json()["results"][0];
   const Json thorough = run_attnprobe(arguments).json()["results"][0];

@@ -128,7 +128,7 @@ size_t random_count() {
 
 }  // namespace
 
-TEST_CASE("random configs have the same record behind every door", "[app][slow]") {
+TEST_CASE("random configs give the same record through every interface", "[app][slow]") {
   const std::string targets = "a100,h100,b200", how = "--quick --plans none --format json";
   constexpr size_t target_count = 3;
   const Json nothing = Json::array();
@@ -189,7 +189,7 @@ TEST_CASE("command line, C++ library and C library give the same record", "[app]
   }
 }
 
-TEST_CASE("a matrix gives the record of a command line that goes as far", "[app]") {
+TEST_CASE("a matrix gives the same record as a command line with the same stages", "[app]") {
   const TemporaryFolder folder;
   for (const Asked& one : asked) {
     if (*one.cudnn != 0) continue;  // a matrix asks cuDNN

@@ -15,7 +15,7 @@ const std::string gate = "UserWarning: cuDNN dropout probability resolution is l
 
 }  // namespace
 
-TEST_CASE("explain takes an argument, several words, a file or standard input", "[explain]") {
+TEST_CASE("explain accepts an argument, several words, a file or standard input", "[explain]") {
   const TemporaryFolder folder;
   const std::string file = folder.file("my log.txt", "step 1\n" + gate).string();
   for (const Run& run : {run_attnprobe("explain -", {}, gate), run_attnprobe("explain '" + file + "'"),
@@ -55,7 +55,7 @@ TEST_CASE("explain says what it did not find", "[explain]") {
   CHECK_THAT(vague.out, ContainsSubstring("missing"));
 }
 
-TEST_CASE("explain asks about the call of a source next to a message", "[explain]") {
+TEST_CASE("explain asks about a call in source code next to a message", "[explain]") {
   const std::string source =
       "import torch.nn.functional as F\n"
       "q = torch.randn(2, 16, 4096, HEAD, device=\"cuda\", dtype=torch.bfloat16)\n"
@@ -74,7 +74,7 @@ TEST_CASE("explain asks about the call of a source next to a message", "[explain
   CHECK_THAT(of_head("128").out, ContainsSubstring("the cause lies elsewhere"));
 }
 
-TEST_CASE("explain: of several problems the innermost comes first", "[explain]") {
+TEST_CASE("explain: the innermost of several problems comes first", "[explain]") {
   const Run run = run_attnprobe(
       "explain -", {},
       "Could not load library libnvrtc.so.12. Error: libnvrtc.so.12: cannot open shared object file\n"
@@ -103,7 +103,7 @@ TEST_CASE("explain: of several problems the innermost comes first", "[explain]")
     CHECK_THAT(told, ContainsSubstring(part));
 }
 
-TEST_CASE("explain: the loader's way out is the package and the path", "[explain]") {
+TEST_CASE("explain: a loader error is fixed by a package and a path", "[explain]") {
   const Run missing =
       run_attnprobe("explain 'ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory'");
   CHECK_THAT(missing.out, StartsWith("A library of cuDNN is missing"));
@@ -130,13 +130,13 @@ TEST_CASE("explain: if a log's graphs work, its rejected candidates are not a re
   CHECK(json["refusals"].empty());
 }
 
-TEST_CASE("explain: a graph that the log does not ask about is asked", "[explain]") {
+TEST_CASE("explain: attnprobe asks about a graph that the log only built", "[explain]") {
   const Json json = run_attnprobe("explain --format json tests/fixtures/frontend-host-values.json").json();
   CHECK_FALSE(json["asked"].get<std::string>().empty());
   CHECK_THAT(json["next"].get<std::string>(), StartsWith("attnprobe "));
 }
 
-TEST_CASE("Every command that explain prints for the texts runs", "[explain][slow]") {
+TEST_CASE("Every command that explain prints for the test texts runs", "[explain][slow]") {
   std::set<std::string> commands;
   for (const char* file : {"texts/texts.json", "texts/refused-calls.json"}) {
     const Json texts = Json::parse(fixture(file))["texts"];

@@ -16,7 +16,7 @@ std::string first_line(const Run& run) {
 
 }  // namespace
 
-TEST_CASE("the first line says that PyTorch refuses, and why", "[framework]") {
+TEST_CASE("the first line says why PyTorch refuses", "[framework]") {
   for (const char* pass : {"fprop_train", "bprop"}) {
     const Run run =
         run_attnprobe("--framework torch --target 4090,h100,b200 --dropout 0.1 --pass " + (pass + (" " + call)));
@@ -29,7 +29,7 @@ TEST_CASE("the first line says that PyTorch refuses, and why", "[framework]") {
   }
 }
 
-TEST_CASE("details have the framework's own words and the place of the rule", "[framework]") {
+TEST_CASE("details have the framework's own words and the rule's location", "[framework]") {
   const Run run = run_attnprobe("-v --framework torch --target 4090 --dropout 0.1 " + call);
   INFO(run.out << run.err);
   std::string text;  // with any line breaks
@@ -39,7 +39,7 @@ TEST_CASE("details have the framework's own words and the place of the rule", "[
   CHECK_THAT(text, ContainsSubstring("source:PyTorch2.15.0,sdp_utils.cpp,check_cudnn_dropout"));
 }
 
-TEST_CASE("with a dropout of 0.125 forward and backward work, on Ada where cuDNN is named", "[framework]") {
+TEST_CASE("with dropout 0.125 forward and backward work, on Ada if cuDNN is selected", "[framework]") {
   const Run run = run_attnprobe(
       "--framework torch --target 4090,h100,b200 --dropout 0.125 --pass fprop_train,bprop --cudnn 9.19 " + call);
   INFO(run.out << run.err);
@@ -50,7 +50,7 @@ TEST_CASE("with a dropout of 0.125 forward and backward work, on Ada where cuDNN
   CHECK_THAT(run.out, ContainsSubstring("4 yes, 2 but."));
 }
 
-TEST_CASE("training is both passes, in the gate and in the count", "[framework]") {
+TEST_CASE("training counts as both passes, also in the gate", "[framework]") {
   const std::string call =
       "--heads 16 --seqlen 4096 --head-dim-qk 192 --head-dim-v 128 --dtype bf16 --layout thd --mask padding_causal "
       "--target a800 --framework te --quick ";
@@ -76,7 +76,7 @@ TEST_CASE("training is both passes, in the gate and in the count", "[framework]"
   CHECK_THAT(run_attnprobe(call + "--pass fprop").out, !ContainsSubstring("the backward pass of which is refused"));
 }
 
-TEST_CASE("what cuDNN refuses has the framework's answer too", "[framework]") {
+TEST_CASE("a refusal by cuDNN includes the framework's answer", "[framework]") {
   const Run run =
       run_attnprobe("--framework torch,jax --target t4 --heads 8 --seqlen 512 --head-dim 64 --quick --format json");
   REQUIRE(run.exit_code == 1);
@@ -89,7 +89,7 @@ TEST_CASE("what cuDNN refuses has the framework's answer too", "[framework]") {
   CHECK(result["frameworks"][1]["takes"] == "by_name");
 }
 
-TEST_CASE("every format has what the framework says", "[framework]") {
+TEST_CASE("every format has the framework's answer", "[framework]") {
   const std::string question = "--framework torch==2.15 --target h100 --dropout 0.1 " + call;
   for (const char* format : {"table", "json", "jsonl", "csv", "junit", "md", "html"}) {
     INFO(format);
@@ -117,7 +117,7 @@ TEST_CASE("every format has what the framework says", "[framework]") {
   CHECK_THAT(junit.out, ContainsSubstring("workaround, by PyTorch 2.15.0's rules: use a dropout in steps of 1/16"));
 }
 
-TEST_CASE("a report with frameworks keeps to the schema, and compares", "[framework]") {
+TEST_CASE("a report with frameworks is valid, and can be compared", "[framework]") {
   const TemporaryFolder folder;
   const std::string schema = (folder.path() / "schema.json").string(), a = (folder.path() / "a.json").string(),
                     b = (folder.path() / "b.json").string();
@@ -131,7 +131,7 @@ TEST_CASE("a report with frameworks keeps to the schema, and compares", "[framew
   CHECK(diff.exit_code == 0);
 }
 
-TEST_CASE("a matrix asks frameworks of its document or of its command line", "[framework]") {
+TEST_CASE("a matrix asks the frameworks that its document or command line names", "[framework]") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "m.json").string(), out = (folder.path() / "out").string();
   REQUIRE(shell("cat > " + file, {}, R"({"framework": ["torch==2.15", "jax"], "targets": "h100", "configs": [

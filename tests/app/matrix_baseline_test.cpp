@@ -65,7 +65,7 @@ TEST_CASE("a baseline is written with --update, passes while nothing gets worse,
   CHECK(project.lock() == lock);
 }
 
-TEST_CASE("what got worse fails the command, its JUnit and its summary, and nothing else does", "[baseline]") {
+TEST_CASE("only a worse answer fails the command, its JUnit and its summary", "[baseline]") {
   Project project;
   REQUIRE(project.run("--target h200 --update").exit_code == 0);
   project.config(100);
@@ -99,7 +99,7 @@ TEST_CASE("a config's own expectation keeps its exit code with a baseline", "[ba
   CHECK(project.run("--target h200").exit_code == 0);
 }
 
-TEST_CASE("a baseline that cannot be held against this run is refused", "[baseline]") {
+TEST_CASE("a baseline that cannot be compared with this run is refused", "[baseline]") {
   Project project;
   REQUIRE(project.run("--target h200 --mode A --update").exit_code == 0);
   CHECK_THAT(project.lock(), ContainsSubstring("\n# asked with: --mode A\n"));
@@ -120,7 +120,7 @@ TEST_CASE("a baseline that cannot be held against this run is refused", "[baseli
   CHECK(project.lock() == "mine\n");
 }
 
-TEST_CASE("options of a baseline that make no sense are refused by name", "[baseline]") {
+TEST_CASE("contradictory baseline options are refused by name", "[baseline]") {
   const Project project;
   const std::pair<const char*, const char*> cases[] = {
       {"--shard 1/2 --update", "--update: not allowed with --shard 1/2, which asks only a part of the matrix"},
@@ -138,7 +138,7 @@ TEST_CASE("options of a baseline that make no sense are refused by name", "[base
   CHECK_THAT(run_attnprobe("matrix configs/bert.json --update").err, ContainsSubstring("--update requires --baseline"));
 }
 
-TEST_CASE("cells that the machine could not ask leave the baseline as it was", "[baseline]") {
+TEST_CASE("cells that failed because of the machine do not change the baseline", "[baseline]") {
   Project project;
   REQUIRE(project.run("--target h200 --update").exit_code == 0);
   const std::string lock = project.lock();

@@ -44,7 +44,7 @@ size_t files_in(const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("What standard output does not take is an error that says so, of every command", "[output]") {
+TEST_CASE("A failed write to standard output is an error in every command", "[output]") {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "r.json", cache = folder.path() / "c";
   REQUIRE(run_attnprobe(problem + "--format json -o " + report).exit_code == 0);
@@ -79,7 +79,7 @@ TEST_CASE("Output of doctor and a matrix is not lost silently", "[output][slow]"
   }
 }
 
-TEST_CASE("A reader that has enough ends the program by SIGPIPE, or where that is ignored by an error", "[output]") {
+TEST_CASE("A reader that closes the pipe ends the program by SIGPIPE, or by an error if that is ignored", "[output]") {
   for (const char* command : {"schema report", "targets list"}) {
     const Run run = run_redirected(command, ">&9", broken_pipe);
     CHECK(run.exit_code == 141);
@@ -90,7 +90,7 @@ TEST_CASE("A reader that has enough ends the program by SIGPIPE, or where that i
   }
 }
 
-TEST_CASE("A standard error that takes nothing changes no verdict", "[output]") {
+TEST_CASE("A closed standard error changes no verdict", "[output]") {
   const TemporaryFolder folder;
   // A resumed matrix reports the number of existing cells; the second probe reports why it is refused.
   const std::string matrix =
@@ -105,7 +105,7 @@ TEST_CASE("A standard error that takes nothing changes no verdict", "[output]") 
   }
 }
 
-TEST_CASE("Two reports of one file, or one in an input's place, are refused before anything is asked", "[output]") {
+TEST_CASE("Two reports in one file, or one that would replace an input, are refused at once", "[output]") {
   const TemporaryFolder folder;
   const std::string path = folder.path().string();
   const std::string config = folder.file("c.json", R"({"heads": 8, "seqlen": 128, "head_dim": 64})");
@@ -149,7 +149,7 @@ TEST_CASE("Two reports of one file, or one in an input's place, are refused befo
   CHECK(run_attnprobe(problem + "-o /dev/null --report csv=/dev/null").exit_code == 0);
 }
 
-TEST_CASE("Reports go to standard output and devices, once, and to no named pipe", "[output]") {
+TEST_CASE("Reports go once to standard output or a device, never to a named pipe", "[output]") {
   const TemporaryFolder folder;
   const std::string pipe = folder.path() / "pipe";
   CHECK(run_attnprobe(problem + "--format json -o /dev/stdout").json()["results"].size() == 1);
@@ -161,7 +161,7 @@ TEST_CASE("Reports go to standard output and devices, once, and to no named pipe
                        ": cannot be written: it is a named pipe; allowed: a regular file, /dev/stdout, /dev/null\n");
 }
 
-TEST_CASE("One report that cannot be written takes no other with it", "[output]") {
+TEST_CASE("A report that cannot be written does not lose the others", "[output]") {
   const TemporaryFolder folder;
   const std::string csv = folder.path() / "r.csv";
   const Run run = run_attnprobe(problem + "--report json=/dev/full --report csv=" + csv);
@@ -171,8 +171,7 @@ TEST_CASE("One report that cannot be written takes no other with it", "[output]"
   CHECK_THAT(read_text(csv), ContainsSubstring("h200"));
 }
 
-TEST_CASE("A report whose folder goes while cuDNN is asked costs that report, and the error names it",
-          "[output][slow]") {
+TEST_CASE("A folder removed during the run loses only its report, and the error names it", "[output][slow]") {
   const TemporaryFolder folder;
   // Two workers hang until their time is up: the reports are rewritten after the first.
   const Run run = shell(
@@ -189,7 +188,7 @@ TEST_CASE("A report whose folder goes while cuDNN is asked costs that report, an
   CHECK_THAT(read_text(folder.path() / "r.csv"), ContainsSubstring("a100"));
 }
 
-TEST_CASE("A signal ends it soon while a worker hangs, with the reports as far as it got", "[output][slow]") {
+TEST_CASE("A signal ends a run with a hanging worker soon, and keeps the partial reports", "[output][slow]") {
   for (const char* signal : {"TERM", "INT"}) {
     const TemporaryFolder folder;
     // The T4 supports none of it; the changes that are tried then hang.

@@ -56,7 +56,7 @@ class Folder {
 
 }  // namespace
 
-TEST_CASE("a run that was killed goes on with --resume, and asks nothing twice", "[run][resume]") {
+TEST_CASE("--resume continues a killed run and asks nothing twice", "[run][resume]") {
   const Folder folder;
   folder.leave_unfinished();
   // The computed plans tell new answers from earlier findings.
@@ -71,7 +71,7 @@ TEST_CASE("a run that was killed goes on with --resume, and asks nothing twice",
   CHECK_FALSE(fs::exists(folder.unfinished() + "-wal"));
 }
 
-TEST_CASE("a run without --resume begins anew, and other questions are asked", "[run][resume]") {
+TEST_CASE("a run without --resume starts over, even with other questions", "[run][resume]") {
   const Folder folder;
   folder.leave_unfinished();
   CHECK(run_attnprobe(folder.command() + " --resume --seed 2", double_with("wrong")).exit_code == 5);
@@ -81,7 +81,7 @@ TEST_CASE("a run without --resume begins anew, and other questions are asked", "
   CHECK(folder.statuses() == std::map<std::string, int>{{"wrong_result", 16}});
 }
 
-TEST_CASE("option --resume needs a report's file, and takes no other file for an unfinished run", "[run][resume]") {
+TEST_CASE("option --resume needs a report file, and accepts no other file as an unfinished run", "[run][resume]") {
   const Run no_file = run_attnprobe("--heads 1 --seqlen 64 --head-dim 64 --target h200 --resume");
   CHECK(no_file.exit_code == 2);
   CHECK_THAT(no_file.err, ContainsSubstring("--resume requires --output"));

@@ -115,7 +115,7 @@ void follow_ways_out(std::vector<Answer>& results) {
 
 }  // namespace
 
-TEST_CASE("advice: what 300 random refused configs are told holds when it is followed", "[advice][random][slow]") {
+TEST_CASE("advice for 300 random refused configs works when followed", "[advice][random][slow]") {
   std::vector<Answer> results;
   for (uint64_t seed = 1; results.size() < 300; seed += 100)
     for (auto& result : refused(random_questions(seed, 100), gpus)) results.push_back(std::move(result));
@@ -124,7 +124,7 @@ TEST_CASE("advice: what 300 random refused configs are told holds when it is fol
   follow_ways_out(results);
 }
 
-TEST_CASE("advice: what shipped configs are told where they are refused holds when it is followed", "[advice][slow]") {
+TEST_CASE("advice for refused shipped configs works when followed", "[advice][slow]") {
   auto results = refused(shipped_questions(), gpus);
   CHECK(results.size() > 50);
   follow_help(results);

@@ -25,7 +25,7 @@ const char* const plain = R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "dtype
 
 }  // namespace
 
-TEST_CASE("a cuDNN that cannot be asked is one before 9.8, where no GPU is a real one", "[by_rule]") {
+TEST_CASE("a cuDNN cannot be asked if it is older than 9.8 and no GPU is real", "[by_rule]") {
   const auto simulated = gpu::simulated_targets("h100");
   CHECK(asking::version_by_rule("9.1", simulated) == CudnnVersion{9, 1, 1});
   CHECK(asking::version_by_rule("9.1.0", simulated) == CudnnVersion{9, 1, 0});
@@ -38,7 +38,7 @@ TEST_CASE("a cuDNN that cannot be asked is one before 9.8, where no GPU is a rea
   CHECK_FALSE(asking::version_by_rule("9.1", {device}));
 }
 
-TEST_CASE("the version rules answer in its place, and say so", "[by_rule]") {
+TEST_CASE("the version rules answer instead, and say so", "[by_rule]") {
   const Answer yes = answer(plain, "h100", "9.1");
   CHECK(yes.by_rule);
   CHECK(yes.verdict == Verdict::supported);
@@ -57,7 +57,7 @@ TEST_CASE("the version rules answer in its place, and say so", "[by_rule]") {
   CHECK(old_gpu.root_cause->in_general == "Use Ampere (sm_80) or newer.");
 }
 
-TEST_CASE("of several rules the one that wants the newest cuDNN is told, and its version is the advice", "[by_rule]") {
+TEST_CASE("the rule with the newest cuDNN is reported, and its version is the advice", "[by_rule]") {
   const char* const odd = R"({"heads": 8, "seqlen": 100, "head_dim": 64})";
   const Answer no = answer(odd, "a100", "8.9.4");
   REQUIRE(no.root_cause);
@@ -72,14 +72,14 @@ TEST_CASE("of several rules the one that wants the newest cuDNN is told, and its
   CHECK(never.root_cause->in_general.empty());
 }
 
-TEST_CASE("a refusal of only cudnn-frontend is a but by rule too", "[by_rule]") {
+TEST_CASE("a refusal by only cudnn-frontend is a but by rule as well", "[by_rule]") {
   const Answer refused = answer(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h100", "9.7.0");
   REQUIRE(refused.usable == Usable::but);
   CHECK(refused.but.front().kind == answer::ObstacleKind::frontend);
   CHECK_THAT(refused.but.front().text, StartsWith("cudnn-frontend 1.23.0 refuses it"));
 }
 
-TEST_CASE("by rule a demand is kept or refused, never dropped", "[by_rule]") {
+TEST_CASE("by rule a requirement is met or refused, never dropped", "[by_rule]") {
   const std::string question = "--pass bprop --heads 8 --seqlen 512 --head-dim 64 --target h100 --cudnn 9.5 --quick ";
   const Run varies = run_attnprobe(question + "--require deterministic --format json");
   CHECK(varies.exit_code == 1);
@@ -93,7 +93,7 @@ TEST_CASE("by rule a demand is kept or refused, never dropped", "[by_rule]") {
   CHECK_THAT(workspace.err, ContainsSubstring("the rules know neither workspaces nor notes of engine configs"));
 }
 
-TEST_CASE("the command line says by rule, in every text format", "[by_rule]") {
+TEST_CASE("every text format marks answers by rule", "[by_rule]") {
   const std::string question =
       "--heads 8 --seqlen 512 --head-dim 64 --paged 16 --mask padding --target h200 --cudnn 9.4";
   const Run run = run_attnprobe(question);
@@ -105,7 +105,7 @@ TEST_CASE("the command line says by rule, in every text format", "[by_rule]") {
   CHECK_THAT(run_attnprobe(question + " --format csv").out, ContainsSubstring("By rule: cuDNN was not asked."));
 }
 
-TEST_CASE("a missing cuDNN from 9.8 on is answered by rule, and the installed versions are asked", "[by_rule]") {
+TEST_CASE("a missing cuDNN from 9.8 on is answered by rule, while installed versions are asked", "[by_rule]") {
   const std::string question = "--heads 8 --seqlen 512 --head-dim 64 --target b200 --cudnn 9.17.9";
   const Run yes = run_attnprobe(question + " --quick");
   INFO(yes.out << yes.err);

@@ -45,7 +45,7 @@ TEST_CASE("The cheapest changes come first", "[suggest]") {
           "pattern \"sdpa\" instead of \"two_matmul\" (another computation: it has the softmax between the matmuls)"));
 }
 
-TEST_CASE("Each feature has a change that does without it", "[suggest]") {
+TEST_CASE("Each feature has a change that removes it", "[suggest]") {
   const std::pair<const char*, const char*> cases[] = {
       {R"("head_dim": 64, "dropout": {"probability": 0.5, "seed": "i32"})",
        "dropout's seed and offset as 64-bit tensors"},
@@ -79,7 +79,7 @@ TEST_CASE("Each feature has a change that does without it", "[suggest]") {
   }
 }
 
-TEST_CASE("Padded head dimensions keep the scale of the true ones", "[suggest]") {
+TEST_CASE("Padded head dimensions keep the scale of the original ones", "[suggest]") {
   const auto spec = spec_of(R"("head_dim_qk": 100, "head_dim_v": 65)");
   const auto padded = changed(spec, "head dimensions padded with zeros to 104 and 72, the scale kept");
   CHECK(padded.head_dim_qk == 104);
@@ -87,7 +87,7 @@ TEST_CASE("Padded head dimensions keep the scale of the true ones", "[suggest]")
   CHECK(attention::scale_of(padded) == 0.1);
 }
 
-TEST_CASE("Sequences padded by a change keep their lengths behind the mask", "[suggest]") {
+TEST_CASE("Sequences padded by a change keep their lengths in the mask", "[suggest]") {
   const auto padded =
       changed(spec_of(R"("head_dim": 64, "batch": 2)"), "sequences padded to 64 and 64, with a padding mask");
   CHECK(padded.seqlen_q == 64);
@@ -95,14 +95,14 @@ TEST_CASE("Sequences padded by a change keep their lengths behind the mask", "[s
   CHECK(padded.mask.seqlens_kv == std::vector<int64_t>{10, 10});
 }
 
-TEST_CASE("Strides that were spelt out may give way to contiguous ones", "[suggest]") {
+TEST_CASE("Explicit strides may be replaced by contiguous ones", "[suggest]") {
   const auto spec =
       spec_of(R"("head_dim": 64, "layout": {"q": {"strides": [1280, 640, 64, 1]}, "k": "bhsd", "v": "bhsd"})");
   CHECK(attention::q_strides(changed(spec, "contiguous tensors in layout bshd")) ==
         attention::Strides{1280, 64, 128, 1});
 }
 
-TEST_CASE("Every kind of change may be kept from being made", "[suggest]") {
+TEST_CASE("Every kind of change can be excluded", "[suggest]") {
   const auto kinds = change_kinds();
   for (const char* members :
        {R"("head_dim": 68, "pattern": "mha", "mask": "padding_causal", "layout": "bs3hd")",
@@ -114,7 +114,7 @@ TEST_CASE("Every kind of change may be kept from being made", "[suggest]") {
     }
 }
 
-TEST_CASE("Ways out are asked, compiled, and the cheapest come first", "[suggest]") {
+TEST_CASE("Fixes are asked and compiled, and the cheapest come first", "[suggest]") {
   const Run padded = run_attnprobe("suggest --heads 4 --seqlen 256 --head-dim 100 --target h100 --format json");
   CHECK(padded.exit_code == 0);
   const Json result = padded.json()["results"][0];
@@ -138,7 +138,7 @@ TEST_CASE("Ways out are asked, compiled, and the cheapest come first", "[suggest
   CHECK_THAT(unknown.err, ContainsSubstring("--keep: \"head\" is not a kind of change"));
 }
 
-TEST_CASE("Head dimensions of another model come nearest first, and keep the rest", "[suggest]") {
+TEST_CASE("Head dimensions of another model are listed nearest first and keep all else", "[suggest]") {
   const auto spec = spec_of(R"("head_dim_qk": 192, "head_dim_v": 256, "softcap": 5)");
   const auto models = other_models(spec);
   std::vector<std::string> texts;
@@ -153,7 +153,7 @@ TEST_CASE("Head dimensions of another model come nearest first, and keep the res
   CHECK(attention::scale_of(other) == 1.0 / 16);
 }
 
-TEST_CASE("Two changes of one field do not reach into what the first removed", "[suggest]") {
+TEST_CASE("A second change of a field does not use what the first removed", "[suggest]") {
   const auto spec = spec_of(R"("head_dim": 64, "mask": "padding", "paged": {"block_size": 48}, "dropout": 0.1)");
   const auto changes = changes_of(spec, true);
   for (const auto& one : changes)
@@ -166,7 +166,7 @@ TEST_CASE("Two changes of one field do not reach into what the first removed", "
     }
 }
 
-TEST_CASE("A model that cuDNN does not train is told the nearest one that it does", "[suggest]") {
+TEST_CASE("For a model that cuDNN cannot train, the nearest trainable one is suggested", "[suggest]") {
   const std::string asked = "suggest --pass bprop --heads 16 --seqlen 2048 --head-dim 256 --causal -t ";
   const Run json = run_attnprobe(asked + "rtx4090 --keep cudnn --format json");
   CHECK(json.exit_code == 1);  // this model has no way out
@@ -205,7 +205,7 @@ TEST_CASE("A model that cuDNN does not train is told the nearest one that it doe
   CHECK_THAT(plain.out, ContainsSubstring("head dimension 128 (another model)"));
 }
 
-TEST_CASE("V in halves trains what has no kernel for a wide V", "[suggest]") {
+TEST_CASE("Splitting V in halves trains a model without a kernel for a wide V", "[suggest]") {
   const Run run = run_attnprobe(
       "suggest --pass bprop --heads 16 --seqlen 2048 --head-dim-qk 192 --head-dim-v 256 --causal -t b200 "
       "--keep cudnn,target --format json");
@@ -219,7 +219,7 @@ TEST_CASE("V in halves trains what has no kernel for a wide V", "[suggest]") {
   CHECK(result["ways_out"][0]["config"]["head_dim_v"] == 128);
 }
 
-TEST_CASE("A softcap that does not go with a window goes with the mask as a bias", "[suggest]") {
+TEST_CASE("A softcap that excludes a window works with the mask as a bias", "[suggest]") {
   const Run run = run_attnprobe(
       "suggest --heads 8 --seqlen 1000 --head-dim-qk 256 --head-dim-v 64 --dtype bf16 --softcap 30 -t b200 "
       "--mask '{\"causal\": true, \"window_left\": 511}' --keep cudnn,target --format json");
@@ -231,7 +231,7 @@ TEST_CASE("A softcap that does not go with a window goes with the mask as a bias
   CHECK(result["ways_out"][0]["config"]["softcap"] == 30);
 }
 
-TEST_CASE("A deterministic backward pass without room for its workspace gets ordered dQ", "[suggest][versions]") {
+TEST_CASE("A deterministic backward pass with too large a workspace gets ordered dQ", "[suggest][versions]") {
   const auto found = cudnn::find_version("9.27");
   if (!found) {
     WARN("SKIPPED: no cuDNN 9.27 is here");
@@ -246,7 +246,7 @@ TEST_CASE("A deterministic backward pass without room for its workspace gets ord
   CHECK(result["ways_out"][0]["changes"] == Json{"with ordered dQ"});
 }
 
-TEST_CASE("Two changes are made together where one is not enough", "[suggest]") {
+TEST_CASE("Two changes are combined if one is not enough", "[suggest]") {
   const Run both = run_attnprobe(
       "suggest --heads 4 --seqlen 256 --head-dim 100 --dtype fp8_e4m3 --target a100 --keep cudnn,target --format json");
   const Json result = both.json()["results"][0];
@@ -265,7 +265,7 @@ TEST_CASE("The config that works is written", "[suggest]") {
   CHECK(again["results"][0]["config"]["head_dim_qk"] == 104);
 }
 
-TEST_CASE("The change in a reason's help is a kind of change that is tried", "[suggest]") {
+TEST_CASE("The change named in a reason's help is one that suggest tries", "[suggest]") {
   const auto kinds = change_kinds();
   size_t count = 0;
   for (const auto& reason : answer::known_reasons())

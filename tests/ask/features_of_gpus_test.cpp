@@ -203,8 +203,7 @@ TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cu
   }
 }
 
-TEST_CASE("an operation that the cuDNN at hand is too old for is unsupported, with the version it needs",
-          "[features][answers]") {
+TEST_CASE("an operation that needs a newer cuDNN is unsupported, with the version", "[features][answers]") {
   const Answer result =
       probe_one(R"({"pattern": "sdpa_unified", "heads": 8, "seqlen": 512, "head_dim": 64, "mask": "causal"})", "h200");
   if (result.cudnn_version >= 92100) return;
@@ -215,7 +214,7 @@ TEST_CASE("an operation that the cuDNN at hand is too old for is unsupported, wi
   CHECK(contains(result.requirements.front().text, "needs cuDNN 9.21.0"));
 }
 
-TEST_CASE("the documented limits of legacy attention are said whatever cuDNN answers", "[features][answers]") {
+TEST_CASE("the documented limits of legacy attention are shown whatever cuDNN answers", "[features][answers]") {
   auto warnings = [](const std::string& config) {
     std::vector<std::string> ids;
     for (const auto& warning : probe_one(config, "a100").warnings) ids.push_back(warning.id);

@@ -27,7 +27,7 @@ size_t lines_in(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("a matrix asks every config on every target and says what it found in every format", "[matrix]") {
+TEST_CASE("a matrix asks every config on every target and reports in every format", "[matrix]") {
   const MatrixFolder folder;
   const Run run = folder.run("out");
   INFO(run.err);
@@ -54,7 +54,7 @@ TEST_CASE("a matrix asks every config on every target and says what it found in 
   CHECK_THAT(folder.text("out/index.html"), ContainsSubstring("\"v\":\"yes\"") && ContainsSubstring("\"v\":\"no\""));
 }
 
-TEST_CASE("the reports of a matrix are what they claim: JUnit is XML, the report validates", "[matrix]") {
+TEST_CASE("the reports of a matrix are valid JUnit XML and JSON", "[matrix]") {
   // Wrong expectations make failures that quote cuDNN.
   const MatrixFolder folder(
       R"({"targets": ["t4"], "configs": [{"name": "a <b> & \"c\"", "heads": 8, "seqlen": 256, "head_dim": 64}]})");
@@ -76,7 +76,7 @@ TEST_CASE("the reports of a matrix are what they claim: JUnit is XML, the report
   CHECK(valid.exit_code == 0);
 }
 
-TEST_CASE("a killed matrix goes on where it was, to the same bytes", "[matrix]") {
+TEST_CASE("a killed matrix continues and ends with the same bytes", "[matrix]") {
   const MatrixFolder folder;
   REQUIRE(folder.run("whole").exit_code == 0);
   REQUIRE(folder.run("killed").exit_code == 0);
@@ -98,7 +98,7 @@ TEST_CASE("a killed matrix goes on where it was, to the same bytes", "[matrix]")
   CHECK_THAT(other.err, ContainsSubstring("cells.jsonl: --resume: it is another matrix"));
 }
 
-TEST_CASE("shards are disjoint, whole, and merge to what one run gives", "[matrix]") {
+TEST_CASE("shards are disjoint and complete, and merge to the result of one run", "[matrix]") {
   const MatrixFolder folder;
   REQUIRE(folder.run("whole").exit_code == 0);
   for (const char* shard : {"1", "2", "3", "4"})
@@ -126,7 +126,7 @@ TEST_CASE("shards are disjoint, whole, and merge to what one run gives", "[matri
   CHECK(joined == places);
 }
 
-TEST_CASE("reports of attnprobe merge as well", "[matrix]") {
+TEST_CASE("reports of attnprobe can be merged too", "[matrix]") {
   const MatrixFolder folder;
   for (const char* target : {"h200", "t4"})
     run_attnprobe(fmt::format("--heads 8 --seqlen 256 --head-dim 64 --name one --target {} --quick --format json -o {}",
@@ -138,7 +138,7 @@ TEST_CASE("reports of attnprobe merge as well", "[matrix]") {
   CHECK_THAT(folder.text("both/index.html"), ContainsSubstring("\"title\":\"both\""));
 }
 
-TEST_CASE("what was asked before is not asked again, and is the same", "[matrix][cache]") {
+TEST_CASE("a repeated question is answered from the cache, with the same answer", "[matrix][cache]") {
   const MatrixFolder folder;
   const std::string cache = "--cache " + folder.path("cache/answers.sqlite");
   REQUIRE(folder.run("first", cache).exit_code == 0);
@@ -183,7 +183,7 @@ TEST_CASE("a cache that cannot be used is an error that names it", "[matrix][cac
   CHECK(folder.run("out", "--cache /proc/none/answers.sqlite").exit_code == 3);
 }
 
-TEST_CASE("a damaged cache costs only time", "[matrix][cache]") {
+TEST_CASE("a damaged cache only costs time", "[matrix][cache]") {
   const MatrixFolder folder;
   const auto ask = [&] {
     return run_attnprobe(
@@ -207,7 +207,7 @@ TEST_CASE("a damaged cache costs only time", "[matrix][cache]") {
   }
 }
 
-TEST_CASE("a crash in a matrix costs its cell", "[matrix]") {
+TEST_CASE("a crash in a matrix loses only its cell", "[matrix]") {
   const MatrixFolder folder;
   const Run run = run_attnprobe(fmt::format("matrix {} --out {} --no-cache --target h200 --jobs 1",
                                             folder.path("matrix.json"), folder.path("out")),
@@ -223,7 +223,7 @@ TEST_CASE("a crash in a matrix costs its cell", "[matrix]") {
   }
 }
 
-TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matrix]") {
+TEST_CASE("a cell that cannot be written ends a matrix with that error", "[matrix]") {
   asking::PlanOptions options;
   options.walk.sweep_where_none = false;
   options.jobs = 2;
@@ -241,7 +241,7 @@ TEST_CASE("a cell that cannot be reported ends a matrix with that error", "[matr
   CHECK(reported < 12);
 }
 
-TEST_CASE("too little memory on the GPU has one exit code in a probe and in a matrix", "[matrix][slow]") {
+TEST_CASE("out of GPU memory has the same exit code in a probe and a matrix", "[matrix][slow]") {
   const MatrixFolder folder(R"({"name": "a", "heads": 2, "seqlen": 64, "head_dim": 64})");
   const Environment too_small{{"ATTNPROBE_TEST_PLANS", "out_of_memory"}};
   const std::string options = " --target h200 --plans run --quick --timing none";
@@ -252,7 +252,7 @@ TEST_CASE("too little memory on the GPU has one exit code in a probe and in a ma
   CHECK(matrix.exit_code == 3);
 }
 
-TEST_CASE("many configs on one target have as many workers as jobs, and results in their order", "[matrix]") {
+TEST_CASE("many configs on one target use all jobs, and results keep their order", "[matrix]") {
   std::atomic<size_t> done{0};
   asking::PlanOptions options;
   options.walk.sweep_where_none = false;
@@ -274,7 +274,7 @@ TEST_CASE("many configs on one target have as many workers as jobs, and results 
   CHECK_THROWS_WITH(answers_to(questions, {*gpu::find("h200")}, cudnn_path(), options, {}, refuse), "the disk is full");
 }
 
-TEST_CASE("bad input to a matrix is named", "[matrix]") {
+TEST_CASE("errors name the bad input of a matrix", "[matrix]") {
   const MatrixFolder folder(R"({"targets": ["h200", 7], "configs": [{"heads": 8, "seqlen": 256, "head_dim": 64}]})");
   const auto refusal = [&](const std::string& arguments) {
     const Run run = run_attnprobe(arguments);
@@ -308,7 +308,7 @@ TEST_CASE("a matrix file names further files by patterns from its own folder", "
   CHECK(Json::parse(folder.text("out/report.json"))["matrix"]["configs"] == Json{"one", "two"});
 }
 
-TEST_CASE("a matrix file that reads itself is refused with the chain", "[matrix]") {
+TEST_CASE("a matrix file that includes itself is refused with the chain", "[matrix]") {
   const MatrixFolder folder(R"({"config_files": "*.json", "targets": "h200"})");
   const auto refusal = [&] {
     return run_attnprobe("matrix " + folder.path("matrix.json") + " --no-cache --out " + folder.path("out"));

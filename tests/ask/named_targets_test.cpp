@@ -14,7 +14,7 @@ std::vector<gpu::Target> targets(const std::string& list) {
 
 }  // namespace
 
-TEST_CASE("two targets of one id that differ are refused with both their places", "[targets]") {
+TEST_CASE("two different targets with one id are refused with both locations", "[targets]") {
   const TemporaryFolder folder;
   Json json = to_json(*gpu::find("h200"));
   const std::string same = folder.file("same.json", json.dump());

@@ -132,7 +132,7 @@ bool has_requirement(const Answer& result, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("what cuDNN got after 9.21 is taken by the newest and refused by the one before, with the reason",
+TEST_CASE("features newer than 9.21 work with the newest cuDNN and are refused with a reason by the one before",
           "[ask][versions]") {
   if (libraries().empty() || libraries().back().version < CudnnVersion{9, 28, 0}) {
     WARN("SKIPPED: no cuDNN 9.28 is here (attnprobe cudnn fetch latest)");
@@ -158,7 +158,7 @@ TEST_CASE("what cuDNN got after 9.21 is taken by the newest and refused by the o
   }
 }
 
-TEST_CASE("a byte for a boolean: taken from 9.25, and what dies of it before is told by the rule", "[ask][versions]") {
+TEST_CASE("a byte as boolean works from 9.25 on, and the rule names earlier crashes", "[ask][versions]") {
   if (libraries().empty() || libraries().back().version < CudnnVersion{9, 28, 0}) {
     WARN("SKIPPED: no cuDNN 9.28 is here (attnprobe cudnn fetch latest)");
     return;
@@ -186,7 +186,7 @@ TEST_CASE("dynamic shapes: no engine of the newest cuDNN supports them", "[ask][
   }
 }
 
-TEST_CASE("half accumulation is refused with the version that it needs", "[ask][versions]") {
+TEST_CASE("f16 accumulation is refused with the version that it needs", "[ask][versions]") {
   const auto spec = attention::parse_configs(R"({"heads": 8, "seqlen": 512, "head_dim": 128})", "test").at(0).spec;
   attention::AttentionSpec half = spec;
   half.compute_dtype = DataType::f16;

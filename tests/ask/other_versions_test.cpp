@@ -15,7 +15,8 @@
 
 namespace attnprobe::test::other_versions_test {
 
-TEST_CASE("if a cuDNN refuses, another installed one that supports it is named with its command", "[ask][versions]") {
+TEST_CASE("if a cuDNN refuses, another installed one that supports the config is named with its command",
+          "[ask][versions]") {
   asking::PlanOptions options;
   options.walk.sweep_where_none = false;
   const auto ask = [&](const char* config) {
@@ -60,7 +61,7 @@ TEST_CASE("if a cuDNN refuses, another installed one that supports it is named w
   CHECK(taken.from->asked_back_to == (*here.begin() < own ? *here.begin() : CudnnVersion{}));
 }
 
-TEST_CASE("a framework's release is asked with its own cuDNN, if that is installed", "[ask][versions]") {
+TEST_CASE("a framework's release is asked with its own cuDNN if installed", "[ask][versions]") {
   const TemporaryFolder folder;
   const auto library = folder.path() / "attnprobe/cudnn/9.26.1/nvidia/cudnn/lib/libcudnn.so.9";
   std::filesystem::create_directories(library.parent_path());

@@ -34,7 +34,7 @@ TEST_CASE("Defaults are left out, and a version names the library", "[reproduce]
   CHECK(options_text(usual, false) == " --sweep");
 }
 
-TEST_CASE("Every option that changes an answer is in the command, which gives itself again", "[reproduce]") {
+TEST_CASE("Every option that changes an answer is in the command, which reproduces itself", "[reproduce]") {
   const std::string options =
       " --mode A,FALLBACK --engines all --plans build --timeout 77 --quick --data large --seed 7 --no-verify --timing "
       "fast --hot --cuda-graph --repeat 3 --raw-log";
@@ -43,7 +43,7 @@ TEST_CASE("Every option that changes an answer is in the command, which gives it
   CHECK(reproduce(command.substr(std::string("attnprobe ").size())) == command);
 }
 
-TEST_CASE("The name of a library is looked up once, and stays the same", "[reproduce]") {
+TEST_CASE("The name of a library is looked up once and stays the same", "[reproduce]") {
   LibraryWords words;
   const auto version = CudnnVersion::parse("9.19.0");
   REQUIRE(version);
@@ -53,7 +53,7 @@ TEST_CASE("The name of a library is looked up once, and stays the same", "[repro
   CHECK_FALSE(words.known("/elsewhere/libcudnn.so.9", *version));
 }
 
-TEST_CASE("A target's file is named, and a library that no version finds by its path", "[reproduce]") {
+TEST_CASE("The command names a target's file, and a library without a version by its path", "[reproduce]") {
   const TemporaryFolder folder;
   const std::string file = folder.path() / "my gpu.json";
   std::ofstream(file) << run_attnprobe("targets show l40s").out;
@@ -63,7 +63,7 @@ TEST_CASE("A target's file is named, and a library that no version finds by its 
   CHECK(cudnn_word("/nowhere/libcudnn.so.9", 90199) == "/nowhere/libcudnn.so.9");
 }
 
-TEST_CASE("A command comes apart and together, in the order of older reports too", "[reproduce]") {
+TEST_CASE("A command is split and joined, in the order of older reports too", "[reproduce]") {
   const std::string command = "attnprobe --heads 8 --quick --target 'a b.json' --cudnn 9.19.0";
   const auto parts = parts_of_command(command);
   REQUIRE(parts);

@@ -19,7 +19,7 @@ void check_refused(const Run& run, const std::string& why) {
 
 }  // namespace
 
-TEST_CASE("a finished matrix outlives every command that is refused", "[matrix][resume]") {
+TEST_CASE("a refused command never damages a finished matrix", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   const std::string cache = "--cache " + folder.path("answers.sqlite");
   REQUIRE(folder.run("m", cache).exit_code == 0);
@@ -41,7 +41,7 @@ TEST_CASE("a finished matrix outlives every command that is refused", "[matrix][
   CHECK(folder.text("m/cells.jsonl") == cells);
 }
 
-TEST_CASE("a folder may be merged into itself, and other cells in it are in the way", "[matrix][resume]") {
+TEST_CASE("a folder may be merged into itself, but other cells in it are an error", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   const std::string cache = "--cache " + folder.path("answers.sqlite");
   REQUIRE(folder.run("whole", cache).exit_code == 0);
@@ -63,7 +63,7 @@ TEST_CASE("a folder may be merged into itself, and other cells in it are in the 
   CHECK(merge(folder.path("whole"), "whole").exit_code == 0);
 }
 
-TEST_CASE("a second run into one folder is refused with who holds it", "[matrix][resume]") {
+TEST_CASE("a second run into one folder is refused, naming the process that holds it", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   std::filesystem::create_directory(folder.path("m"));
   // The lock of a dead process.
@@ -81,7 +81,7 @@ TEST_CASE("a second run into one folder is refused with who holds it", "[matrix]
   CHECK_FALSE(std::filesystem::exists(folder.path("m/.attnprobe.lock")));
 }
 
-TEST_CASE("a killed run leaves a folder that the next one takes", "[matrix][resume]") {
+TEST_CASE("the next run can use the folder of a killed run", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   const Run killed = shell(fmt::format(
       "{0} matrix {1} --out {2} --no-cache & pid=$!; for i in {{1..500}}; do [ -s {2}/.attnprobe.lock ] && break; sleep "
@@ -94,7 +94,7 @@ TEST_CASE("a killed run leaves a folder that the next one takes", "[matrix][resu
   CHECK(next.exit_code == 0);
 }
 
-TEST_CASE("a matrix whose config was edited is not gone on with", "[matrix][resume]") {
+TEST_CASE("a matrix with an edited config is not resumed", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   const std::string cache = "--cache " + folder.path("answers.sqlite");
   REQUIRE(folder.run("m", cache + " --shard 1/2").exit_code == 0);
@@ -114,7 +114,7 @@ TEST_CASE("a matrix whose config was edited is not gone on with", "[matrix][resu
   CHECK(folder.run("m", cache + " --resume --title other --cudnn " + cudnn_path()).exit_code == 0);
 }
 
-TEST_CASE("a cell killed from outside is asked again, and is not a fault of cuDNN", "[matrix][resume]") {
+TEST_CASE("a cell killed from outside is retried and not blamed on cuDNN", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   REQUIRE(folder.run("whole").exit_code == 0);
   const Run killed = folder.run("m", "--no-cache --jobs 1", {{"ATTNPROBE_TEST_FAULT", "kill@mode B"}});
@@ -130,7 +130,7 @@ TEST_CASE("a cell killed from outside is asked again, and is not a fault of cuDN
   folder.check_equal("whole", "m");
 }
 
-TEST_CASE("a worker that cannot be started is the machine's fault, and asked again", "[matrix][resume]") {
+TEST_CASE("a worker that cannot start is an environment problem, and its cells are retried", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   const std::string cache = "--cache " + folder.path("answers.sqlite");
   REQUIRE(folder.run("whole", cache).exit_code == 0);  // from here on the library is known

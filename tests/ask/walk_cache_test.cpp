@@ -62,7 +62,7 @@ struct Cache {
 
 }  // namespace
 
-TEST_CASE("a cache that another program has locked is done without", "[cache]") {
+TEST_CASE("a cache locked by another program is not used", "[cache]") {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "answers.sqlite";
   {
@@ -78,7 +78,7 @@ TEST_CASE("a cache that another program has locked is done without", "[cache]") 
   Cache(file).check_gone_without(file);
 }
 
-TEST_CASE("a cache on a full disk is done without", "[cache]") {
+TEST_CASE("a cache on a full disk is not used", "[cache]") {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "answers.sqlite";
   Cache cache(file);
@@ -96,7 +96,7 @@ TEST_CASE("a cache on a full disk is done without", "[cache]") {
   std::signal(SIGXFSZ, before);
 }
 
-TEST_CASE("a cache in a read-only folder is done without", "[cache]") {
+TEST_CASE("a cache in a read-only folder is not used", "[cache]") {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "answers.sqlite";
   Cache(file).cache.store("before", {});
@@ -114,7 +114,7 @@ TEST_CASE("a cache in a read-only folder is done without", "[cache]") {
   fs::permissions(folder.path(), fs::perms::owner_all);
 }
 
-TEST_CASE("a matrix whose cache cannot be made says so once and goes on", "[cache][matrix]") {
+TEST_CASE("a matrix that cannot create its cache says so once and continues", "[cache][matrix]") {
   const MatrixFolder folder(R"({"targets": "h200", "heads": 8, "seqlen": 256, "head_dim": 64})");
   const Run run = folder.run("out", "--cache /sys/attnprobe/answers.sqlite");
   INFO(run.err);
@@ -124,7 +124,7 @@ TEST_CASE("a matrix whose cache cannot be made says so once and goes on", "[cach
   CHECK(run.err.find("the cache", first + 1) == std::string::npos);
 }
 
-TEST_CASE("a database of another program is left as it is", "[cache]") {
+TEST_CASE("a database of another program is not changed", "[cache]") {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "quiz.sqlite";
   for (const char* mark : {"", "; PRAGMA application_id=7"}) {
@@ -145,7 +145,7 @@ TEST_CASE("a database of another program is left as it is", "[cache]") {
   }
 }
 
-TEST_CASE("a cache of an older attnprobe, which has no mark, is one", "[cache]") {
+TEST_CASE("the unmarked cache of an older attnprobe is accepted", "[cache]") {
   const TemporaryFolder folder;
   const fs::path file = folder.path() / "answers.sqlite";
   Database(file).execute(
@@ -158,7 +158,7 @@ TEST_CASE("a cache of an older attnprobe, which has no mark, is one", "[cache]")
   CHECK(cache_statistics(file).answers == 0);
 }
 
-TEST_CASE("to look at a cache makes none, and writes nothing", "[cache]") {
+TEST_CASE("cache stats neither creates a cache nor writes to it", "[cache]") {
   const TemporaryFolder folder;
   const fs::path none = folder.path() / "none/answers.sqlite", file = folder.path() / "answers.sqlite";
   for (const char* what : {"stats", "clear"})
@@ -170,7 +170,7 @@ TEST_CASE("to look at a cache makes none, and writes nothing", "[cache]") {
   CHECK(read_text(file) == before);
 }
 
-TEST_CASE("a cuDNN that was patched where it lies is asked anew", "[cache]") {
+TEST_CASE("a cuDNN patched in place is asked again", "[cache]") {
   const TemporaryFolder folder;
   const std::string library = folder.file("libcudnn.so.9", "loader");
   const fs::path engines = folder.file("libcudnn_engines_precompiled.so.9", std::string(40'000, 'x'));
@@ -191,7 +191,7 @@ TEST_CASE("a cuDNN that was patched where it lies is asked anew", "[cache]") {
   CHECK_FALSE(known());
 }
 
-TEST_CASE("a plan that was compiled for one question is not compiled again for the next", "[cache][plans]") {
+TEST_CASE("a plan compiled for one question is not compiled again for the next", "[cache][plans]") {
   const TemporaryFolder folder;
   WalkCache cache(folder.path() / "answers.sqlite");
   const auto questions = questions_of(attention::parse_configs(

@@ -46,7 +46,7 @@ TEST_CASE("Every cell is asked once, however many jobs there are", "[queue]") {
   }
 }
 
-TEST_CASE("Many configs on one target are shared by all jobs, in portions that get smaller", "[queue]") {
+TEST_CASE("All jobs share the configs of one target, in shrinking portions", "[queue]") {
   const auto all = places(263, 1, 1);
   WorkQueue queue(all, 2, 8, {});
   CHECK(queue.useful_jobs() == 2);
@@ -59,7 +59,7 @@ TEST_CASE("Many configs on one target are shared by all jobs, in portions that g
   CHECK_FALSE(queue.take(other));
 }
 
-TEST_CASE("Few cells are not worth another worker, and a job stays with its own", "[queue]") {
+TEST_CASE("A few cells start no further worker, and a job keeps its own worker", "[queue]") {
   const auto all = places(5, 2, 1);
   WorkQueue queue(all, 4, 8, {});
   CHECK(queue.useful_jobs() == 2);
@@ -72,7 +72,7 @@ TEST_CASE("Few cells are not worth another worker, and a job stays with its own"
   for (; other; other = queue.take(other)) CHECK(all[other->begin].target == 1);
 }
 
-TEST_CASE("A GPU whose plans are run has one worker at a time, whatever the cuDNN", "[queue]") {
+TEST_CASE("A GPU that runs plans has one worker at a time, whatever the cuDNN", "[queue]") {
   const auto all = places(20, 2, 3);
   const size_t device = 1;
   WorkQueue queue(all, 4, 2, {{device, 1}});
@@ -98,7 +98,7 @@ TEST_CASE("A GPU whose plans are run has one worker at a time, whatever the cuDN
   CHECK(only_device.useful_jobs() == 2);
 }
 
-TEST_CASE("Abandoned work is not given out, and no worker waits for it", "[queue]") {
+TEST_CASE("Abandoned work is not assigned, and no worker waits for it", "[queue]") {
   const auto all = places(20, 1, 2);
   WorkQueue queue(all, 2, 2, {{0, 1}});
   const auto busy = queue.take({});

@@ -18,7 +18,7 @@ TEST_CASE("docs/config.md has the fields as the program has them", "[config][doc
   CHECK(page.substr(from, to - from) == config_markdown());
 }
 
-TEST_CASE("Every field has a help line and an example that reads as it is written", "[config][docs]") {
+TEST_CASE("Every field has a help line and an example that round-trips", "[config][docs]") {
   for (const auto& field : fields()) {
     INFO(field.name);
     CHECK_FALSE(field.help.empty());
@@ -48,7 +48,7 @@ TEST_CASE("Every field has a help line and an example that reads as it is writte
   }
 }
 
-TEST_CASE("Options say objects as short as they may", "[config][options]") {
+TEST_CASE("Options write objects as short as possible", "[config][options]") {
   const auto options = [](const std::string& members) {
     return to_options(
         parse_configs(R"({"heads": 2, "seqlen": 8, "head_dim": 16)" + members + "}", "x.json").at(0).spec);

@@ -54,7 +54,7 @@ TEST_CASE("One object is one config", "[config]") {
   CHECK(configs[0].origin.pointer.empty());
 }
 
-TEST_CASE("An array holds a config each", "[config]") {
+TEST_CASE("Each element of an array is a config", "[config]") {
   const auto configs = parse("[" + config(R"("name": "a")") + "," + config(R"("name": "b")") + "]");
   CHECK(names(configs) == Names{"a", "b"});
   CHECK(configs[1].origin.pointer == "/1");
@@ -69,7 +69,7 @@ TEST_CASE("Configs inherit the defaults and replace them", "[config]") {
   CHECK(configs[1].origin.pointer == "/configs/1");
 }
 
-TEST_CASE("The member configs may be one object", "[config]") {
+TEST_CASE("The member \"configs\" may be a single object", "[config]") {
   const auto configs = parse(R"({"$schema": "x", "configs": )" + config() + "}");
   REQUIRE(configs.size() == 1);
   CHECK(configs[0].origin.pointer == "/configs");
@@ -93,7 +93,7 @@ TEST_CASE("Missing fields of a config have their defaults", "[config]") {
   CHECK(spec.expect.otherwise == ExpectedVerdict::supported);
 }
 
-TEST_CASE("Training wants statistics", "[config]") {
+TEST_CASE("Training has statistics", "[config]") {
   CHECK(wants_stats(one(config(R"("pass": "fprop_train")"))));
   CHECK(wants_stats(one(config(R"("stats": true)"))));
 }
@@ -172,7 +172,7 @@ TEST_CASE("Arrays make the cross product, the last field fastest", "[config]") {
   CHECK(mask_name(configs[2].spec.mask) == "none");
 }
 
-TEST_CASE("A cross product without a name is called by its pattern", "[config]") {
+TEST_CASE("A cross product without a name is named after its pattern", "[config]") {
   CHECK(names(parse(config(R"("pattern": "mha", "batch": [1, 2])"))) == Names{"mha[batch=1]", "mha[batch=2]"});
 }
 
@@ -223,7 +223,7 @@ TEST_CASE("An empty array of values is refused", "[config]") {
   CHECK(refusal(config(R"("dtype": [])")) == "bert.json: /dtype: an empty array of values");
 }
 
-TEST_CASE("Free text takes no array", "[config]") {
+TEST_CASE("Free text accepts no array", "[config]") {
   CHECK(refusal(config(R"("name": ["a", "b"])")) == "bert.json: /name: takes one text, not an array");
 }
 
@@ -249,7 +249,7 @@ TEST_CASE("An option replaces an array of the file", "[config][options]") {
   CHECK(names(parse(config(R"("name": "n", "batch": [1, 2])"), {{"batch", 4}})) == Names{"n"});
 }
 
-TEST_CASE("The option --causal is added to the mask of the file", "[config][options]") {
+TEST_CASE("The option --causal is added to the file's mask", "[config][options]") {
   const Override causal{"causal", true};
   const auto words = [&](const std::string& members, std::vector<Override> more = {}) {
     more.push_back(causal);
@@ -277,7 +277,7 @@ TEST_CASE("The option --causal is added to the mask of the file", "[config][opti
   CHECK(override_words({"mask", R"({"window_left": 3})"_json}) == R"(--mask '{"window_left":3}')");
 }
 
-TEST_CASE("A sliding window is counted as Hugging Face does", "[config][options]") {
+TEST_CASE("A sliding window counts keys as Hugging Face does", "[config][options]") {
   const auto mask = [](const std::string& members, std::vector<Override> more = {}) {
     return describe(one(config(members), more).mask);
   };
@@ -310,7 +310,7 @@ TEST_CASE("A sliding window is counted as Hugging Face does", "[config][options]
       R"(bert.json: /mask: "sliding_window" needs a size; allowed: "sliding_window": 1024 in a config, --window 1024)");
 }
 
-TEST_CASE("Words and sizes are read as they are usually written", "[config][options]") {
+TEST_CASE("Common spellings of words and sizes are accepted", "[config][options]") {
   const auto spec = one(config(R"("mask": "Causal-Bottom-Right", "layout": "BSHD_BS2HD", "pass": "Backward",
                                   "dtype": "BF16", "bias": "1HSS", "o_layout": "BHSD",
                                   "pattern": "SDPA")"));
@@ -332,7 +332,7 @@ TEST_CASE("Words and sizes are read as they are usually written", "[config][opti
   CHECK(refusal(config(R"("mask": "casual")")).ends_with("(did you mean \"causal\"?)"));
 }
 
-TEST_CASE("An option never drops a part of the file's object unsaid", "[config][options]") {
+TEST_CASE("An option never silently drops part of the file's object", "[config][options]") {
   // A number or word sets only its own member.
   const auto dropout = one(config(R"("dropout": {"probability": 0.1, "seed": "i32"})"), {{"dropout", 0.25}}).dropout;
   REQUIRE(dropout);
@@ -365,7 +365,7 @@ TEST_CASE("An option never drops a part of the file's object unsaid", "[config][
   CHECK(describe(one(config(R"("mask": {"causal": true})"), {{"mask", "padding"}}).mask) == "padding");
 }
 
-TEST_CASE("Training is both of its passes", "[config][options]") {
+TEST_CASE("Training expands to both passes", "[config][options]") {
   const auto configs = parse(config(R"("name": "n", "pass": "training", "batch": [1, 2])"));
   CHECK(names(configs) == Names{"n[pass=fprop_train,batch=1]", "n[pass=fprop_train,batch=2]", "n[pass=bprop,batch=1]",
                                 "n[pass=bprop,batch=2]"});
@@ -379,7 +379,7 @@ TEST_CASE("Training is both of its passes", "[config][options]") {
   CHECK(words[1].training == "n");
 }
 
-TEST_CASE("Options without a file make a config", "[config][options]") {
+TEST_CASE("Options without a file form a config", "[config][options]") {
   const auto configs = configs_from_options({{"heads", 2}, {"seqlen", Json{16, 32}}, {"head_dim", 8}});
   CHECK(names(configs) == Names{"sdpa[seqlen=16]", "sdpa[seqlen=32]"});
   CHECK(configs[0].origin.file.empty());
@@ -418,12 +418,12 @@ TEST_CASE("Errors of options name the option", "[config][options]") {
   CHECK_THAT(refusal(config(), {{"batch", Json{1, -1}}}), StartsWith("--batch: -1 is out of range"));
 }
 
-TEST_CASE("A contradiction that an option makes names the option", "[config][options]") {
+TEST_CASE("A contradiction caused by an option names the option", "[config][options]") {
   CHECK_THAT(refusal(config(R"("pattern": "mha")"), {{"mask", "causal_bottom_right"}}),
              StartsWith("--mask: pattern \"mha\""));
 }
 
-TEST_CASE("A field that options lack is named as an option", "[config][options]") {
+TEST_CASE("A missing field is named as an option", "[config][options]") {
   CHECK(usage_error([] {
           configs_from_options({{"heads", 2}, {"seqlen", 8}});
         }) == "--head-dim: \"head_dim\" is missing");
@@ -435,14 +435,14 @@ TEST_CASE("Invalid UTF-8 in an option is refused, not a crash", "[config][option
 
 // ---- errors
 
-TEST_CASE("An unknown key is named with its place and the nearest known one", "[config][errors]") {
+TEST_CASE("An unknown key is reported with its location and the nearest known key", "[config][errors]") {
   const std::string message = refusal("[" + config() + "," + config(R"("dtyp": "f16")") + "]");
   CHECK_THAT(message,
              StartsWith(R"(bert.json: /1/dtyp: unknown key "dtyp" (did you mean "dtype"?); allowed: "name", )"));
   CHECK_THAT(message, EndsWith(R"("override_shapes", "frontend")"));
 }
 
-TEST_CASE("An unknown key in the defaults is named there", "[config][errors]") {
+TEST_CASE("An unknown key in the defaults is reported there", "[config][errors]") {
   CHECK_THAT(refusal(R"({"defaults": {"bath": 2}, "configs": [{}]})"),
              StartsWith(R"(bert.json: /defaults/bath: unknown key "bath" (did you mean "batch"?))"));
 }
@@ -453,12 +453,12 @@ TEST_CASE("An unknown key next to the configs is refused", "[config][errors]") {
       R"(bert.json: /default: unknown key "default" (did you mean "defaults"?); allowed: "configs", "defaults", "$schema")");
 }
 
-TEST_CASE("Places are JSON pointers: slash and tilde are escaped", "[config][errors]") {
+TEST_CASE("Locations are JSON pointers with escaped slashes and tildes", "[config][errors]") {
   CHECK_THAT(refusal(R"({"a/b~c": 1})"), StartsWith("bert.json: /a~1b~0c: unknown key"));
   CHECK_THAT(refusal(config(R"("mask": {"a/b": 1})")), StartsWith("bert.json: /mask/a~1b: unknown key"));
 }
 
-TEST_CASE("A value of the wrong type is quoted with what is allowed", "[config][errors]") {
+TEST_CASE("A value of the wrong type is quoted with the allowed values", "[config][errors]") {
   const std::string range = " is not an integer from 1 to 2147483647";
   CHECK(refusal(config(R"("batch": "8")")) == "bert.json: /batch: \"8\"" + range);
   CHECK(refusal(config(R"("batch": 8.5)")) == "bert.json: /batch: 8.5" + range);
@@ -478,11 +478,11 @@ TEST_CASE("A number out of range is refused", "[config][errors]") {
   CHECK(refusal(config(R"("batch": 18446744073709551615)")) == "bert.json: /batch: 18446744073709551615" + range);
 }
 
-TEST_CASE("A number that no double holds is a usage error", "[config][errors]") {
+TEST_CASE("A number that does not fit a double is a usage error", "[config][errors]") {
   CHECK_THAT(refusal(config(R"("scale": 1e999)")), StartsWith("bert.json"));
 }
 
-TEST_CASE("An unknown value is refused with the list of the known ones", "[config][errors]") {
+TEST_CASE("An unknown value is refused with the list of known values", "[config][errors]") {
   CHECK(
       refusal(config(R"("pass": "pprop")")) ==
       R"(bert.json: /pass: "pprop" is not a known value; allowed: "fprop", "fprop_train", "bprop" (did you mean "fprop"?))");
@@ -511,7 +511,7 @@ TEST_CASE("A key that appears twice is refused", "[config][errors]") {
              StartsWith("bert.json: /mask/padding: the key \"padding\" appears twice"));
 }
 
-TEST_CASE("A document that holds no config is refused", "[config][errors]") {
+TEST_CASE("A document without a config is refused", "[config][errors]") {
   CHECK(refusal("[]") == "bert.json: no config in the array");
   CHECK(refusal(R"({"configs": []})") == "bert.json: /configs: no config in the array");
   CHECK(refusal("3") == "bert.json: expected a config object or an array of them, not number");
@@ -519,14 +519,14 @@ TEST_CASE("A document that holds no config is refused", "[config][errors]") {
   CHECK(refusal("[[]]") == "bert.json: /0: a config is an object, not array");
 }
 
-TEST_CASE("A missing field is named with the config's place", "[config][errors]") {
+TEST_CASE("A missing field is reported with the config's location", "[config][errors]") {
   CHECK(refusal(R"({"heads": 2, "seqlen": 8})") == "bert.json: \"head_dim\" is missing");
   CHECK(refusal(R"([{"heads_q": 2, "seqlen": 8, "head_dim": 64}])") == "bert.json: /0: \"heads_kv\" is missing");
 }
 
 // ---- contradictions
 
-TEST_CASE("Statistics turned off contradict the training pass", "[config][errors]") {
+TEST_CASE("Disabled statistics contradict the training pass", "[config][errors]") {
   CHECK(refusal(config(R"("pass": "fprop_train", "stats": false)")) ==
         "bert.json: /stats: false contradicts pass \"fprop_train\", which is the pass with statistics");
 }
@@ -541,7 +541,7 @@ TEST_CASE("A packed layout needs equal heads, lengths and head dimensions", "[co
         "bert.json: /layout: interleaved K and V need one head dimension; they have 64 and 32");
 }
 
-TEST_CASE("Two matmuls have no mask, no scale, no statistics", "[config][errors]") {
+TEST_CASE("Two matmuls have no mask, scale or statistics", "[config][errors]") {
   const std::string begin = "bert.json: /";
   const std::string nothing = ": there is nothing between its two matmuls";
   auto two = [](const std::string& more) { return refusal(config(R"("pattern": "two_matmul", )" + more)); };
@@ -551,7 +551,7 @@ TEST_CASE("Two matmuls have no mask, no scale, no statistics", "[config][errors]
   CHECK(two(R"("pass": "fprop_train")") == begin + "pass: pattern \"two_matmul\" has no softmax statistics");
 }
 
-TEST_CASE("Legacy attention has no window, no bottom-right diagonal, no statistics", "[config][errors]") {
+TEST_CASE("Legacy attention has no window, bottom-right diagonal or statistics", "[config][errors]") {
   auto mha = [](const std::string& more) { return refusal(config(R"("pattern": "mha", )" + more)); };
   const std::string mask =
       "bert.json: /mask: pattern \"mha\" has no window and no bottom-right diagonal; it supports none, causal, padding, "
@@ -567,13 +567,13 @@ TEST_CASE("Legacy attention has no window, no bottom-right diagonal, no statisti
   CHECK(mha(R"("mask": "padding_causal")") == "no error");
 }
 
-TEST_CASE("The unified SDPA operation takes every mask: what a cuDNN makes of it is cuDNN's to say", "[config]") {
+TEST_CASE("The unified SDPA operation accepts every mask, and cuDNN decides what it supports", "[config]") {
   for (const auto& [name, mask] : named_masks())
     CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": ")" + name + "\"")) == "no error");
   CHECK(refusal(config(R"("pattern": "sdpa_unified", "mask": {"window_left": 3, "window_right": 2})")) == "no error");
 }
 
-TEST_CASE("A contradiction with a default names the default's place", "[config][errors]") {
+TEST_CASE("A contradiction with a default names the default's location", "[config][errors]") {
   CHECK_THAT(refusal(R"({"defaults": {"mask": "causal"}, "configs": [)" + config(R"("pattern": "two_matmul")") + "]}"),
              StartsWith("bert.json: /defaults/mask: pattern \"two_matmul\""));
 }

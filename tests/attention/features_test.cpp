@@ -289,7 +289,7 @@ TEST_CASE("The normalised form of every field reads as itself", "[config][featur
   }
 }
 
-TEST_CASE("A feature that is asked for in bits is in the spec", "[config][features]") {
+TEST_CASE("A requested feature is in the spec", "[config][features]") {
   const AttentionSpec dropout = one(R"("dropout": {"probability": 0.25, "form": "mask", "seed": "constant"})");
   REQUIRE(dropout.dropout);
   CHECK(dropout.dropout->probability == 0.25);
@@ -331,7 +331,7 @@ TEST_CASE("Any of the four tensors makes a problem ragged", "[config][features]"
   }
 }
 
-TEST_CASE("Features make the cross product too, words and objects", "[config][features]") {
+TEST_CASE("Features expand in the cross product too, as words and objects", "[config][features]") {
   struct Product {
     const char* members;
     std::vector<std::string> names;
@@ -361,7 +361,7 @@ TEST_CASE("Features make the cross product too, words and objects", "[config][fe
   CHECK(biased.at(1).spec.bias->shape == "b1ss");
 }
 
-TEST_CASE("A cross product that holds a contradiction is refused at its element", "[config][features]") {
+TEST_CASE("A contradiction in a cross product is reported at its element", "[config][features]") {
   CHECK(refusal(R"("pass": "bprop", "paged": ["none", 16])") == "f.json: /paged/1: a paged cache has no backward pass");
   CHECK(refusal(R"("dropout": [0.5, 1.5])") ==
         "f.json: /dropout/1: 1.5 is out of range; allowed: a probability of being dropped, from 0 to below 1");
@@ -369,7 +369,7 @@ TEST_CASE("A cross product that holds a contradiction is refused at its element"
 
 // ---- refusals
 
-TEST_CASE("A bad value of a feature is refused with place, value and what is allowed", "[config][features][errors]") {
+TEST_CASE("A bad value of a feature is refused with location, value and allowed values", "[config][features][errors]") {
   for (const auto& [members, message] : bad_values) {
     INFO(members);
     CHECK(refusal(members) == std::string("f.json: ") + message);
@@ -381,14 +381,14 @@ TEST_CASE("A bad value of a feature is refused with place, value and what is all
         std::string("f.json: /score_mod/kind: 3 is not a known value; allowed: ") + words_of_score_mod);
 }
 
-TEST_CASE("Features that contradict each other are refused", "[config][features][errors]") {
+TEST_CASE("Contradictory features are refused", "[config][features][errors]") {
   for (const auto& [members, message] : bad_together) {
     INFO(members);
     CHECK(refusal(members) == std::string("f.json: ") + message);
   }
 }
 
-TEST_CASE("What only flash attention has is refused elsewhere", "[config][features][errors]") {
+TEST_CASE("Features of flash attention are refused elsewhere", "[config][features][errors]") {
   for (const char* pattern : {"mha", "two_matmul"}) {
     for (const auto& [members, field] : flash_only) {
       INFO(pattern << " " << members);
@@ -399,7 +399,7 @@ TEST_CASE("What only flash attention has is refused elsewhere", "[config][featur
   }
 }
 
-TEST_CASE("What only flash attention has is taken there", "[config][features][errors]") {
+TEST_CASE("Features of flash attention are accepted there", "[config][features][errors]") {
   for (const char* pattern : {"sdpa", "sdpa_unified", "sdpa_composite"}) {
     for (const auto& [members, field] : flash_only) {
       if (std::string(field) == "block_mask" && std::string(pattern) == "sdpa_composite") continue;
@@ -417,7 +417,7 @@ TEST_CASE("Legacy attention has bias, dropout and a backward pass", "[config][fe
   }
 }
 
-TEST_CASE("The flag that turns a feature off contradicts nothing", "[config][features]") {
+TEST_CASE("A flag that disables a feature never contradicts", "[config][features]") {
   CHECK(refusal(R"("pattern": "two_matmul", "alibi": false, "bias": "none", "dropout": 0, "paged": "none",
                    "sink": false, "score_mod": "none", "block_mask": false)") == "no error");
   CHECK(refusal(R"("pass": "bprop", "paged": {"k": false, "v": false})") == "no error");

@@ -150,7 +150,7 @@ TEST_CASE("Strides follow the order of the axes", "[layout]") {
   CHECK(strides_of("hbsd", shape) == Strides{35, 70, 7, 1});
 }
 
-TEST_CASE("A digit interleaves tensors where it stands", "[layout]") {
+TEST_CASE("A digit interleaves tensors at its position", "[layout]") {
   CHECK(strides_of("bs3hd", shape) == Strides{315, 7, 63, 1});
   CHECK(strides_of("bsh3d", shape) == Strides{315, 21, 63, 1});
   CHECK(strides_of("sb3hd", shape) == Strides{63, 7, 126, 1});
@@ -193,7 +193,7 @@ TEST_CASE("A digit in the wrong group is not a layout name", "[layout]") {
     CHECK_FALSE(split_layout_name(name));
 }
 
-TEST_CASE("Every layout name that messages offer is one", "[layout]") {
+TEST_CASE("Every layout name in messages is valid", "[layout]") {
   for (const auto& name : common_layout_names()) {
     INFO(name);
     CHECK(split_layout_name(name));
@@ -296,14 +296,14 @@ TEST_CASE("Gradients may have layouts of their own", "[layout]") {
   }
 }
 
-TEST_CASE("Strides may be spelt out", "[layout]") {
+TEST_CASE("Strides may be given explicitly", "[layout]") {
   const AttentionSpec spec = spec_with(R"("layout": {"q": {"strides": [900, 30, 60, 1]}, "k": "bhsd", "v": "bshd"})");
   CHECK(q_strides(spec) == Strides{900, 30, 60, 1});
   CHECK(k_strides(spec) == Strides{3 * 5 * 8, 5 * 8, 8, 1});
   CHECK(o_strides(spec) == Strides{6 * 4 * 16, 16, 6 * 16, 1});  // bshd: Q's own strides say nothing about O
 }
 
-TEST_CASE("A layout that is none is refused with the known ones", "[layout]") {
+TEST_CASE("An unknown layout is refused with the known ones", "[layout]") {
   CHECK(refusal(R"("layout": "bshdd")") ==
         "x.json: /layout: \"bshdd\" is not a known value; allowed: \"bshd\", \"bhsd\", \"sbhd\", \"bs3hd\", "
         "\"bsh3d\", \"sb3hd\", \"sbh3d\", \"bshd_bs2hd\", \"bshd_bsh2d\", \"sbhd_sb2hd\", \"sbhd_sbh2d\", \"thd\", "
@@ -334,7 +334,7 @@ TEST_CASE("Masks have names", "[mask]") {
   CHECK(mask("\"padding_causal_bottom_right\"").window_right == 0);
 }
 
-TEST_CASE("A mask may be spelt out", "[mask]") {
+TEST_CASE("A mask may be an object", "[mask]") {
   const Mask m = mask(R"({"causal": true, "window_left": 3, "alignment": "bottom_right", "padding": true,
                           "seqlens_q": [4, 1], "seqlens_kv": [5, 0]})");
   CHECK(m.window_left == 3);
@@ -344,14 +344,14 @@ TEST_CASE("A mask may be spelt out", "[mask]") {
   CHECK(m.seqlens_kv == std::vector<int64_t>{5, 0});
 }
 
-TEST_CASE("A mask that is a named one gets its name back", "[mask]") {
+TEST_CASE("A mask object equal to a named mask gets that name", "[mask]") {
   for (const auto& [name, named] : named_masks()) CHECK(mask_name(named) == name);
   CHECK(mask_name(mask(R"({"causal": true, "padding": true})")) == "padding_causal");
   CHECK_FALSE(mask_name(mask(R"({"window_left": 3})")));
   CHECK_FALSE(mask_name(mask(R"({"padding": true, "seqlens_q": [1, 1]})")));
 }
 
-TEST_CASE("Masks that contradict themselves are refused", "[mask]") {
+TEST_CASE("Contradictory masks are refused", "[mask]") {
   CHECK(refusal(R"("mask": {"causal": true, "window_right": 2})") ==
         "x.json: /mask/window_right: 2 contradicts \"causal\": true, which is window_right 0");
   CHECK(refusal(R"("mask": {"padding": true, "seqlens_q": [1, 2, 3]})") ==
@@ -432,14 +432,14 @@ TEST_CASE("The options of a spec give the same spec", "[config][shipped]") {
   }
 }
 
-TEST_CASE("Options say equal pairs by their shorthand and leave out what is the default", "[config]") {
+TEST_CASE("Options use shorthands for equal pairs and omit defaults", "[config]") {
   const auto configs = parse_configs(
       R"({"heads": 12, "seqlen_q": 1, "seqlen_kv": 512, "head_dim": 64, "mask": {"window_left": 3}})", "x.json");
   CHECK(to_options(configs.at(0).spec) ==
         R"(--heads 12 --seqlen-q 1 --seqlen-kv 512 --head-dim 64 --mask '{"window_left":3}')");
 }
 
-TEST_CASE("Shipped configs have names of their own and expect of known targets", "[config][shipped]") {
+TEST_CASE("Shipped configs have unique names and expectations for known targets", "[config][shipped]") {
   std::set<std::string> names;
   for (const auto& config : shipped_configs()) {
     INFO(config.origin.file << " " << config.origin.pointer);

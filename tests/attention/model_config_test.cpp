@@ -26,7 +26,7 @@ std::string lines_of(const Json& model) {
 
 }  // namespace
 
-TEST_CASE("A model's config.json is asked about prefill, decode and training", "[config][model]") {
+TEST_CASE("A model's config.json gives prefill, decode and training configs", "[config][model]") {
   const Json models = load_json((source_dir() / "tests/fixtures/models/models.json").string());
   CHECK(models.size() >= 25);
   for (const auto& model : models) {

@@ -7,7 +7,7 @@
 
 namespace attnprobe::test::dynamic_library_test {
 
-TEST_CASE("A function of a library is bound by its type", "[library]") {
+TEST_CASE("A library function is bound by its type", "[library]") {
   const DynamicLibrary math("libm.so.6");
   REQUIRE(math);
   double (*cosine)(double) = nullptr;
@@ -34,7 +34,7 @@ TEST_CASE("A missing symbol is named with its library", "[library]") {
   CHECK(none.path().empty());
 }
 
-TEST_CASE("A library is closed with its last handle, unless it is kept", "[library]") {
+TEST_CASE("A library is closed with its last handle unless it is kept", "[library]") {
   // The null driver: this program does not need it.
   const std::filesystem::path file =
       std::filesystem::canonical("/proc/self/exe").parent_path() / ".." / "libattnprobe_null_driver.so";

@@ -23,7 +23,7 @@ std::string refused(const Json& json, F read) {
 
 }  // namespace
 
-TEST_CASE("Strict JSON reads as the library reads it", "[json]") {
+TEST_CASE("Strict JSON gives the same result as the JSON library", "[json]") {
   const std::string text =
       R"({"b": [1, -2, 3.5, "x\u00e9", true, null, {}, []], "a": {"b": {"c": [[{"d": 18446744073709551615}]]}}})";
   CHECK(parse_json(text, {"a.json"}) == Json::parse(text));
@@ -32,12 +32,12 @@ TEST_CASE("Strict JSON reads as the library reads it", "[json]") {
   CHECK(parse_json("[{\"a\": 1}, {\"a\": 2}] // equal keys of two objects", {"a.json"}).size() == 2);
 }
 
-TEST_CASE("Comments are an option of strict JSON", "[json]") {
+TEST_CASE("Strict JSON can allow comments", "[json]") {
   CHECK(refusal("[1, /* two */ 2]") == "no error");
   CHECK_THAT(refusal("[1, /* two */ 2]", {.comments = false}), StartsWith("a.json:1: not valid JSON: "));
 }
 
-TEST_CASE("A key that an object has twice is refused at its place", "[json]") {
+TEST_CASE("A duplicate key is refused at its location", "[json]") {
   CHECK(refusal(R"({"a": 1, "a": 2})") == "a.json: /a: the key \"a\" appears twice in one object");
   CHECK(refusal(R"([3, {"a": {"x/y": 1}, "b": [[], {"x/y": 1, "x/y": 1}]}])") ==
         "a.json: /1/b/1/x~1y: the key \"x/y\" appears twice in one object");
@@ -65,7 +65,7 @@ TEST_CASE("Text that is not JSON is refused with the line, or quoted", "[json]")
              StartsWith("--mask: {\"causal\" is not valid JSON: syntax error"));
 }
 
-TEST_CASE("A JSON file may be compressed, and must be whole", "[json]") {
+TEST_CASE("A JSON file may be compressed and must be complete", "[json]") {
   const TemporaryFolder folder;
   const auto file = folder.file("a.json", R"({"a": [1, 2]})").string();
   REQUIRE(shell(fmt::format("gzip -k {0} && xz -k {0}", file)).exit_code == 0);
@@ -76,7 +76,7 @@ TEST_CASE("A JSON file may be compressed, and must be whole", "[json]") {
   CHECK_THAT(usage_error([&] { load_json(folder.path().string()); }), ContainsSubstring(": cannot be read: "));
 }
 
-TEST_CASE("A view names place, value and what is allowed", "[json]") {
+TEST_CASE("A view's errors name location, value and allowed values", "[json]") {
   const Json json = Json::parse(R"({"a": [1, {"x/y": "z"}], "big": 18446744073709551615})");
   using View = JsonView;
   CHECK(refused(json, [](const View& v) { v.at("b"); }) == "a.json: the key \"b\" is missing");
@@ -117,7 +117,7 @@ TEST_CASE("An object refuses unread keys", "[json]") {
   CHECK(usage_error([&] { JsonObject(JsonView(json, {"a.json"}).at("uid")); }) == "a.json: /uid: 1 is not an object");
 }
 
-TEST_CASE("Members of which null is as good as absent", "[json]") {
+TEST_CASE("Members for which null means absent", "[json]") {
   const Json json = Json::parse(R"({"none": null, "b": true, "t": "x", "i": 3, "n": 1.5, "l": [1, 2]})");
   const JsonView view(json, {"a.json"});
   for (const char* absent : {"none", "nowhere"}) {
@@ -144,7 +144,7 @@ TEST_CASE("Members of which null is as good as absent", "[json]") {
   CHECK(view.members().front().second.where() == "a.json: /none");
 }
 
-TEST_CASE("The nearest word is a likely slip, whatever its case and length", "[json]") {
+TEST_CASE("The suggested word is a likely typo, whatever its case and length", "[json]") {
   const std::vector<std::string> types{"f16", "bf16", "f32"};
   CHECK(nearest("BF16", types) == "bf16");
   CHECK(nearest("fp16", types) == "f16");
@@ -153,7 +153,7 @@ TEST_CASE("The nearest word is a likely slip, whatever its case and length", "[j
   CHECK(nearest(std::string(10'000'000, 'f'), types).empty());
 }
 
-TEST_CASE("A key of megabytes is cut in the message that refuses it", "[json]") {
+TEST_CASE("A very long key is truncated in the error message", "[json]") {
   const std::string key(20 << 20, 'k');
   const Json json = {{key, 1}};
   const std::string why = refused(json, [](const JsonView& v) { v.only_keys({"a"}); });
@@ -163,7 +163,7 @@ TEST_CASE("A key of megabytes is cut in the message that refuses it", "[json]") 
   CHECK(refusal("{\"a\": " + key).size() < 700);
 }
 
-TEST_CASE("An object of very many keys is refused: each is compared with all before it", "[json]") {
+TEST_CASE("An object with too many keys is refused, because keys are compared pairwise", "[json]") {
   const auto object = [](size_t keys) {
     std::string text = "[{\"k0\": 0";
     for (size_t i = 1; i < keys; ++i) text += fmt::format(",\"k{}\":0", i);
@@ -174,7 +174,7 @@ TEST_CASE("An object of very many keys is refused: each is compared with all bef
   CHECK(parse_json_leniently(object(200'000)).is_discarded());
 }
 
-TEST_CASE("Lenient JSON gives up where the strict reader throws, at the same depth", "[json]") {
+TEST_CASE("Lenient JSON stops at the depth at which the strict reader throws", "[json]") {
   CHECK(parse_json_leniently(R"({"a": [1, {"b": null}], "a": 2})") == Json({{"a", 2}}));
   for (const char* broken : {"", "{", "{} {}", "\"\xff\"", "1e999", "[1] // two", "nul"}) {
     INFO(broken);
@@ -186,7 +186,7 @@ TEST_CASE("Lenient JSON gives up where the strict reader throws, at the same dep
   CHECK(parse_json_leniently(nested(1 << 20)).is_discarded());
 }
 
-TEST_CASE("No reader of JSON is taken down by its depth", "[json]") {
+TEST_CASE("Deeply nested JSON crashes no reader", "[json]") {
   const TemporaryFolder folder;
   const size_t depth = 100'000;
   const std::string deep = std::string(depth, '[') + std::string(depth, ']');

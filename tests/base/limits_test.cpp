@@ -39,7 +39,7 @@ double seconds_of(const std::function<void()>& work) {
 
 }  // namespace
 
-TEST_CASE("A limit is moved by its variable, which must be a number", "[limits]") {
+TEST_CASE("An environment variable sets a limit and must be a number", "[limits]") {
   CHECK(value_of(limits::cells) == 2'000'000);
   CHECK(usage_error([] { check_cells("m/cells.jsonl", 3000, 1000, 300); }) ==
         "m/cells.jsonl: 900000000 cells (3000 configs x 1000 GPUs x 300 cuDNNs) are more than the 2000000 that "
@@ -56,13 +56,13 @@ TEST_CASE("A limit is moved by its variable, which must be a number", "[limits]"
   }
 }
 
-TEST_CASE("A file of zeros without end is not read whole", "[limits][input]") {
+TEST_CASE("An endless file of zeros is not read completely", "[limits][input]") {
   const Variable small("ATTNPROBE_MAX_DOCUMENT_BYTES", "1000000");
   CHECK(usage_error([] { input_text("/dev/zero"); }) ==
         "/dev/zero: it has more than 1000000 bytes; ATTNPROBE_MAX_DOCUMENT_BYTES allows more");
 }
 
-TEST_CASE("A small file that unpacks to gigabytes is refused within its own time", "[limits][input]") {
+TEST_CASE("A small file that unpacks to gigabytes is refused quickly", "[limits][input]") {
   const TemporaryFolder folder;
   const std::string bomb = folder.file("bomb.xz", packed_zeros(4096)).string();
   INFO(std::filesystem::file_size(bomb));
@@ -76,7 +76,7 @@ TEST_CASE("A small file that unpacks to gigabytes is refused within its own time
   CHECK_THAT(usage_error([&] { input_text(bomb); }), StartsWith(bomb + ": it"));
 }
 
-TEST_CASE("An xz file cannot claim more memory than its decoder is to take", "[limits][input]") {
+TEST_CASE("An xz file cannot claim more memory than its decoder may use", "[limits][input]") {
   // A dictionary of 1.5 GiB for a few bytes, as xz --lzma2=dict=1536MiB writes it.
   lzma_options_lzma options;
   REQUIRE(!lzma_lzma_preset(&options, 0));
@@ -109,7 +109,7 @@ TEST_CASE("Jobs are limited by cores and memory", "[limits]") {
   CHECK(most_jobs() == 100'000);
 }
 
-TEST_CASE("A file that others may have written is not believed", "[limits][trust]") {
+TEST_CASE("A file that other users can write is not trusted", "[limits][trust]") {
   const TemporaryFolder folder;
   const auto file = folder.file("libcudnn.so.9", "x");
   CHECK_FALSE(why_not_believed(file));
@@ -133,7 +133,7 @@ TEST_CASE("A file that others may have written is not believed", "[limits][trust
   CHECK(why_not_believed(file) == "it belongs to user 65534");
 }
 
-TEST_CASE("Without a home there is no folder of the user's, and none in its place", "[limits][trust]") {
+TEST_CASE("Without a home there is no user folder, and no substitute", "[limits][trust]") {
   const Variable home("HOME", "/home/a"), cache("XDG_CACHE_HOME", "/c");
   CHECK(user_cache_folder()->string() == "/c");
   for (const char* none : {"", "relative", static_cast<const char*>(nullptr)}) {
@@ -163,7 +163,7 @@ TEST_CASE("Axes of a billion cells in a small cells.jsonl are refused", "[limits
   CHECK_THAT(run.err, ContainsSubstring(":1: /axes: 900000000 cells (3000 configs x 1000 GPUs x 300 cuDNNs) are more"));
 }
 
-TEST_CASE("Options that are not numbers, or too large, are refused in one line", "[limits]") {
+TEST_CASE("Options that are not numbers or too large are refused in one line", "[limits]") {
   const std::string problem = "--heads 8 --seqlen 128 --head-dim 64 --target h200 ";
   const std::pair<const char*, const char*> cases[] = {
       {"--timeout nan", "\"nan\" is not a time in seconds; allowed: above 0, up to 1000000"},
