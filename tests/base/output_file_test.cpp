@@ -68,13 +68,13 @@ TEST_CASE("An old report stays until a new one is there", "[output]") {
   CHECK(files_in(folder.path()) == Names{"r.json"});
 }
 
-TEST_CASE("A report that was never written leaves nothing", "[output]") {
+TEST_CASE("A report that was never written leaves no file", "[output]") {
   const TemporaryFolder folder;
   { const OutputFile file(folder.path() / "r.json"); }
   CHECK(files_in(folder.path()).empty());
 }
 
-TEST_CASE("A bad path fails before the work", "[output]") {
+TEST_CASE("A bad path fails before any work is done", "[output]") {
   const TemporaryFolder folder;
   const std::string nowhere = (folder.path() / "no" / "r.json").string(), here = folder.path().string();
   CHECK(usage_error([&] { const OutputFile file(nowhere); }) ==
@@ -82,7 +82,7 @@ TEST_CASE("A bad path fails before the work", "[output]") {
   CHECK(usage_error([&] { const OutputFile file(here); }) == here + ": cannot be written: it is a folder");
 }
 
-TEST_CASE("Readers see a whole report or none", "[output]") {
+TEST_CASE("Readers see a complete report or none", "[output]") {
   const TemporaryFolder folder;
   const auto path = folder.path() / "r.json";
   OutputFile file(path);
@@ -108,7 +108,7 @@ TEST_CASE("A device is not replaced by a file", "[output]") {
   CHECK(fs::is_character_file(link));
 }
 
-TEST_CASE("A report keeps the mode of the one before, and no other can read it meanwhile", "[output]") {
+TEST_CASE("A report keeps the file mode of the old one, and is private while it is written", "[output]") {
   const TemporaryFolder folder;
   const auto path = folder.file("r.json", "old");
   REQUIRE(chmod(path.c_str(), 0600) == 0);
@@ -116,7 +116,7 @@ TEST_CASE("A report keeps the mode of the one before, and no other can read it m
   CHECK((fs::status(path).permissions() & fs::perms::all) == (fs::perms::owner_read | fs::perms::owner_write));
 }
 
-TEST_CASE("Between two reports the folder has no file at whose name a link could be put", "[output]") {
+TEST_CASE("An attacker cannot place a link at a report's name between two reports", "[output]") {
   const TemporaryFolder folder;
   const auto victim = folder.file("victim", "precious");
   fs::create_symlink(victim, folder.path() / fmt::format("r.json.{}.tmp", getpid()));
@@ -127,7 +127,7 @@ TEST_CASE("Between two reports the folder has no file at whose name a link could
   CHECK(read_text(folder.path() / "r.json") == "text");
 }
 
-TEST_CASE("Your own link is followed, also to a missing file", "[output]") {
+TEST_CASE("A link of your own is followed, even to a missing file", "[output]") {
   const TemporaryFolder folder;
   fs::create_symlink("there", folder.path() / "here");
   OutputFile(folder.path() / "here").replace("text");
@@ -176,7 +176,7 @@ TEST_CASE("An output that cannot be rewritten is a stream", "[output]") {
   CHECK_THAT(usage_error([] { const OutputFile file("/dev/fd/987"); }), ContainsSubstring("it is closed"));
 }
 
-TEST_CASE("A place that is lost while the work goes on is the environment's error, naming the file", "[output]") {
+TEST_CASE("A file lost during the work is an environment error that names it", "[output]") {
   const TemporaryFolder folder;
   const auto inner = folder.path() / "inner", path = inner / "r.json";
   fs::create_directory(inner);

@@ -9,7 +9,7 @@
 
 namespace attnprobe::test::side_by_side_test {
 
-TEST_CASE("each piece of work is done once, by however many threads", "[base]") {
+TEST_CASE("each piece of work is done once, whatever the number of threads", "[base]") {
   for (const size_t threads : {0, 1, 3, 100}) {
     std::vector<std::atomic<int>> done(50);
     side_by_side(threads, done.size(), [&](size_t i) { ++done[i]; });
@@ -19,7 +19,7 @@ TEST_CASE("each piece of work is done once, by however many threads", "[base]") 
   side_by_side(4, 0, [](size_t) { FAIL("there is nothing to do"); });
 }
 
-TEST_CASE("what fails ends the rest, and says so", "[base]") {
+TEST_CASE("a failure stops the remaining work and is reported", "[base]") {
   std::vector<size_t> done;
   CHECK_THROWS_AS(side_by_side(1, 10,
                                [&](size_t i) {

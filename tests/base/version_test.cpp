@@ -21,7 +21,7 @@ TEST_CASE("A version is read from its text or its number", "[version]") {
   }
 }
 
-TEST_CASE("A version prints as libraries, wheels and prose have it", "[version]") {
+TEST_CASE("A version prints in the forms of libraries, wheels and prose", "[version]") {
   CHECK(CudnnVersion(91900).text() == "9.19.0");
   CHECK(CudnnVersion(91301).text() == "9.13.1");
   CHECK(CudnnVersion(8907).text() == "8.9.7");  // before cuDNN 9 the number had three digits after the major version
@@ -34,7 +34,7 @@ TEST_CASE("A version prints as libraries, wheels and prose have it", "[version]"
   CHECK(CudnnVersion(92801).patch() == 1);
 }
 
-TEST_CASE("Versions compare as versions, and one that is not known is below all", "[version]") {
+TEST_CASE("Versions compare by number, and an unknown version is below all", "[version]") {
   CHECK(CudnnVersion{9, 8, 0} < CudnnVersion{9, 14, 0});
   CHECK(CudnnVersion{8, 9, 7} < CudnnVersion{9, 0, 0});
   CHECK(CudnnVersion{} < CudnnVersion{8, 0, 0});
@@ -43,12 +43,12 @@ TEST_CASE("Versions compare as versions, and one that is not known is below all"
   CHECK(CudnnVersion::from_number(91900) == CudnnVersion(91900));
 }
 
-TEST_CASE("In JSON of attnprobe's own processes a version is its number", "[version]") {
+TEST_CASE("In JSON between attnprobe's processes a version is a number", "[version]") {
   CHECK(Json(CudnnVersion{9, 19, 0}) == Json(91900));
   CHECK(Json(91900).get<CudnnVersion>() == CudnnVersion{9, 19, 0});
 }
 
-TEST_CASE("A word may be the beginning of a version", "[version]") {
+TEST_CASE("A word may be a version prefix", "[version]") {
   CHECK(is_version("9"));
   CHECK(is_version("9.14.0.64"));
   CHECK_FALSE(is_version(""));

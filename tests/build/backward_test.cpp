@@ -225,7 +225,7 @@ TEST_CASE("Backward operations come in cudnn-frontend's order", "[backward]") {
   }
 }
 
-TEST_CASE("Gradients of score modifiers are made of these operations", "[backward]") {
+TEST_CASE("Gradients of score modifiers use these operations", "[backward]") {
   // The operations between the product with P and the one with the scale.
   const std::pair<const char*, Words> cases[] = {
       {"relu", {"relu_bwd"}},
@@ -398,7 +398,7 @@ TEST_CASE("Tensors of backward graphs have cuDNN's shapes, strides and types", "
   }
 }
 
-TEST_CASE("The sums over heads are two: one for dV, one for dK", "[backward]") {
+TEST_CASE("There are two sums over heads, one for dV and one for dK", "[backward]") {
   const OpGraph graph = graph_of(R"("layout": "thd", "mask": "padding", "max_total_seqlen_kv": 11, "heads_kv": 3)");
   CHECK(text(graph, named_tensor(graph, "all heads", 0)) == "f16 2x6x7x8 336,8,48,1 at offsets of V");
   CHECK(text(graph, named_tensor(graph, "all heads", 1)) == "f16 2x6x7x16 672,16,96,1 at offsets of K");
@@ -465,7 +465,7 @@ TEST_CASE("dQ is accumulated in memory, unless determinism or dBias forbids it",
   CHECK_FALSE(has_tensor(graph_of(R"("dtype": "fp8_e4m3")"), "softmax_sum"));
 }
 
-TEST_CASE("dO times O has cudnn-frontend's odd strides", "[backward]") {
+TEST_CASE("dO times O has cudnn-frontend's unusual strides", "[backward]") {
   const OpGraph graph = graph_of("");
   const Tensor& product = tensor(graph, *operation<Pointwise>(graph, 0).y);
   CHECK(text(graph, product) == "f32 2x6x5x8 240,40,48,1 virtual");  // {h s d, s d, h d, 1}
@@ -487,7 +487,7 @@ TEST_CASE("A reshape is the transpose of P and dS", "[backward]") {
   }
 }
 
-TEST_CASE("Dropout stands on P, on dP and in the row sums", "[backward]") {
+TEST_CASE("Dropout applies to P, dP and the row sums", "[backward]") {
   const OpGraph graph = graph_of(R"("dropout": 0.75)");
   CHECK(operation<Rng>(graph, 0).probability == 0.25);
   const std::pair<size_t, const char*> factors[] = {{3, "dropout scale inverse"}, {8, "dropout mask"},
@@ -524,7 +524,7 @@ TEST_CASE("The sink's gradient comes from the row sums before their factor", "[b
   CHECK(operation<Pointwise>(graph, 6).x == operation<Reduction>(graph, 1).y);
 }
 
-TEST_CASE("The fp8 scales of the backward pass stand where cudnn-frontend puts them", "[backward]") {
+TEST_CASE("The fp8 scales of the backward pass are where cudnn-frontend puts them", "[backward]") {
   const OpGraph graph = graph_of(R"("dtype": "fp8_e4m3")");
   const std::pair<size_t, const char*> factors[] = {
       {2, "descale dO"},  {3, "descale O"},  {5, "scale"},       {6, "descale Q"},   {7, "descale K"},
@@ -616,7 +616,7 @@ TEST_CASE("sdpa backward is composite in every cuDNN", "[backward][choice]") {
     }
 }
 
-TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 where seqlen_kv is not a multiple of 128",
+TEST_CASE("cudnn-frontend pads a backward graph up to 9.15.0 if seqlen_kv is not a multiple of 128",
           "[backward][choice]") {
   struct Case {
     const char* members;
@@ -679,7 +679,7 @@ TEST_CASE("cudnn-frontend drops token counts that cuDNN cannot use", "[backward]
   CHECK(choice(R"("layout": "thd", "mask": "padding")", 90500).choice.find("drops") == std::string::npos);
 }
 
-TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of Blackwell", "[backward][choice]") {
+TEST_CASE("cudnn-frontend fixes one engine config for deterministic kernels on Blackwell", "[backward][choice]") {
   struct Case {
     const char* members;
     CudnnVersion version;
@@ -719,7 +719,7 @@ TEST_CASE("cudnn-frontend names one engine config for deterministic kernels of B
   }
 }
 
-TEST_CASE("ragged tensors share offsets only where their tokens are as far apart", "[build]") {
+TEST_CASE("ragged tensors share offsets only if their token strides are equal", "[build]") {
   const std::string ragged = R"("layout": "thd", "mask": "padding", "head_dim_v": 16, "seqlen_q": 7)";
   const auto offsets = [](const std::string& members) {
     std::set<std::string> found;

@@ -189,7 +189,7 @@ TEST_CASE("Training has as many operations as inference", "[builders]") {
   CHECK(count(build::build_graph(spec, {91900}).graph) == 10);
 }
 
-TEST_CASE("Masks come in cudnn-frontend's order, each with indices of its own", "[builders]") {
+TEST_CASE("Masks are in cudnn-frontend's order, each with its own indices", "[builders]") {
   const Words all = operations(composite(window(named("padding_causal"), 3, 0)));
   CHECK(Words(all.begin() + 2, all.end() - 8) ==
         Words{"gen_index", "gen_index", "cmp_lt", "cmp_lt", "logical_and", "binary_select",  // padding
@@ -206,13 +206,13 @@ TEST_CASE("The legacy graph has 14 operations with padding, 16 with padding and 
   CHECK(count(mha("none")) == 8);
 }
 
-TEST_CASE("The legacy graph has no statistics: that is what tells it from flash attention", "[builders]") {
+TEST_CASE("The legacy graph differs from flash attention by its missing statistics", "[builders]") {
   const Words all = operations(mha("padding_causal"));
   CHECK(std::count(all.begin(), all.end(), "log") == 0);
   CHECK(std::count(all.begin(), all.end(), "add") == 0);
 }
 
-TEST_CASE("The unified graph is one operation, the bare one two matmuls", "[builders]") {
+TEST_CASE("The unified graph is one operation, and the bare graph two matmuls", "[builders]") {
   CHECK(operations(build::build_graph(spec_of(Pattern::sdpa_unified), {91900}).graph) == Words{"sdpa_forward"});
   CHECK(operations(build::build_graph(spec_of(Pattern::two_matmul), {91900}).graph) == Words{"matmul", "matmul"});
 }
@@ -289,7 +289,7 @@ TEST_CASE("Every operation reads what an earlier one wrote", "[builders]") {
   }
 }
 
-TEST_CASE("Q, V and O are as the spec gives them", "[builders]") {
+TEST_CASE("Q, V and O follow the spec", "[builders]") {
   const OpGraph graph = composite();
   CHECK(named_tensor(graph, "Q").dims == Dims{2, 6, 5, 16});
   CHECK(named_tensor(graph, "Q").strides == Dims{480, 16, 96, 1});
@@ -299,7 +299,7 @@ TEST_CASE("Q, V and O are as the spec gives them", "[builders]") {
   CHECK(named_tensor(graph, "O").strides == Dims{240, 8, 48, 1});
 }
 
-TEST_CASE("K is transposed by its strides for matmuls, and plain for the unified operation", "[builders]") {
+TEST_CASE("K is transposed by strides for matmuls, but not for the unified operation", "[builders]") {
   for (const Pattern pattern : {Pattern::sdpa_composite, Pattern::mha, Pattern::two_matmul}) {
     const OpGraph graph = build::build_graph(spec_of(pattern), {91900}).graph;
     CHECK(named_tensor(graph, "K^T").dims == Dims{2, 3, 16, 7});
@@ -354,7 +354,7 @@ TEST_CASE("The unified operation has statistics for training only", "[builders]"
   CHECK_FALSE(named_tensor(graph, "Stats").is_virtual);
 }
 
-TEST_CASE("Sequence lengths are INT32, one a batch entry, and bound both matmuls", "[builders]") {
+TEST_CASE("Sequence lengths are INT32, one per batch entry, and bound both matmuls", "[builders]") {
   for (const OpGraph& graph : {composite(named("padding")), mha("padding")}) {
     const Tensor &q = named_tensor(graph, "seq_len_q"), &kv = named_tensor(graph, "seq_len_kv");
     for (const Tensor& t : {q, kv}) {
@@ -503,7 +503,7 @@ TEST_CASE("From 9.21 softmax and diagonals are one operation each", "[builders][
   }
 }
 
-TEST_CASE("The softmax operation has the outputs that are asked for", "[builders][features]") {
+TEST_CASE("The softmax operation has the requested outputs", "[builders][features]") {
   const std::pair<const char*, const char*> cases[] = {
       {"", "x y!"},
       {R"("stats": true)", "x y! stats!"},
@@ -740,7 +740,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
   }
 }
 
-TEST_CASE("MXFP8 scales are padded to tiles of 128x4 and stand as what they scale", "[builders][features]") {
+TEST_CASE("MXFP8 scales are padded to tiles of 128x4 and have the layout of their tensor", "[builders][features]") {
   // b 2, h 6/3, s 200/300, d 160/136. Blocks of 32 along d: 5 for Q and K, padded to 8. Along s: 10 for V, padded to
   // 12. The other axis is padded to a multiple of 128. Source: cudnn-frontend's samples/cpp/sdpa/mxfp8_fwd.cpp.
   const OpGraph graph = graph_of(
@@ -764,7 +764,7 @@ TEST_CASE("MXFP8 scales are padded to tiles of 128x4 and stand as what they scal
   }
 }
 
-TEST_CASE("Dropout keeps with 1 - p, and the scale is behind a drawn mask and before a given one",
+TEST_CASE("Dropout keeps with 1 - p, and scales after a generated mask and before a given one",
           "[builders][features]") {
   const OpGraph drawn = graph_of(R"("dropout": 0.75)");
   const auto& rng = operation<Rng>(drawn, 9);
@@ -793,7 +793,7 @@ TEST_CASE("Dropout keeps with 1 - p, and the scale is behind a drawn mask and be
   CHECK(scale.data_type == DataType::f16);
 }
 
-TEST_CASE("A paged cache is loaded by table and lengths", "[builders][features]") {
+TEST_CASE("A paged cache is loaded with its page table and lengths", "[builders][features]") {
   const OpGraph graph = graph_of(R"("paged": 4)");
   const auto &k = operation<PagedCacheLoad>(graph, 0), &v = operation<PagedCacheLoad>(graph, 10);
   CHECK(k.container == named_tensor(graph, "K container").uid);
@@ -805,7 +805,7 @@ TEST_CASE("A paged cache is loaded by table and lengths", "[builders][features]"
   CHECK(operation<Matmul>(graph, 11).b == v.y);
 }
 
-TEST_CASE("The fp8 scales stand where cudnn-frontend puts them", "[builders][features]") {
+TEST_CASE("The fp8 scales are where cudnn-frontend puts them", "[builders][features]") {
   const OpGraph graph = graph_of(R"("dtype": "fp8_e4m3")");
   const std::pair<size_t, const char*> factors[] = {{1, "scale"},    {2, "descale Q"},  {3, "descale K"},
                                                     {12, "scale S"}, {14, "descale S"}, {15, "descale V"},
@@ -822,7 +822,7 @@ TEST_CASE("The fp8 scales stand where cudnn-frontend puts them", "[builders][fea
   CHECK(operation<Pointwise>(graph, 16).y == named_tensor(graph, "O").uid);
 }
 
-TEST_CASE("A softcap divides, bends and multiplies by one scalar", "[builders][features]") {
+TEST_CASE("A softcap divides, applies tanh and multiplies by one scalar", "[builders][features]") {
   const OpGraph graph = graph_of(R"("softcap": 30)");
   CHECK(operation<Pointwise>(graph, 2).b == named_tensor(graph, "softcap").uid);
   CHECK(operation<Pointwise>(graph, 4).b == named_tensor(graph, "softcap").uid);
@@ -841,7 +841,7 @@ TEST_CASE("The arrow's comparisons are integers computed as booleans", "[builder
 
 // ---- scale and masks (docs/how-it-works.md, "Masks")
 
-TEST_CASE("The scale multiplies the scores, in the legacy graph K", "[builders]") {
+TEST_CASE("The scale multiplies the scores, or K in the legacy graph", "[builders]") {
   CHECK(named_tensor(composite(), "scale").value == 0.25);  // 1/sqrt(16)
   CHECK(named_tensor(composite(), "scale").data_type == DataType::f32);
   CHECK(operation<Pointwise>(composite(), 1).x == named_tensor(composite(), "S").uid);
@@ -934,7 +934,7 @@ TEST_CASE("A right bound is added to the row", "[builders]") {
 
 // ---- the choice of `sdpa` (docs/how-it-works.md, "Which form cudnn-frontend builds")
 
-TEST_CASE("sdpa becomes what cudnn-frontend makes of it for this cuDNN", "[builders][choice]") {
+TEST_CASE("sdpa becomes the graph that cudnn-frontend builds for this cuDNN", "[builders][choice]") {
   struct Choice {
     const char* members;
     CudnnVersion last_composite, first_unified;  // 0: there is none
@@ -1010,7 +1010,7 @@ TEST_CASE("The first of several reasons is cudnn-frontend's first", "[builders][
         "composite: the unified SDPA operation needs cuDNN 9.13.1");
 }
 
-TEST_CASE("A pattern that was asked for is built, without a reason", "[builders][choice]") {
+TEST_CASE("A requested pattern is built without a reason", "[builders][choice]") {
   for (const Pattern pattern : {Pattern::sdpa_composite, Pattern::sdpa_unified, Pattern::mha, Pattern::two_matmul}) {
     const BuiltGraph built = build::build_graph(spec_of(pattern), {91900});
     CHECK(built.pattern == pattern);

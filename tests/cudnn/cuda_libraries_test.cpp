@@ -10,7 +10,7 @@
 
 namespace attnprobe::test::cuda_libraries_test {
 
-TEST_CASE("NVRTC is looked for next to the cuDNN to load, whether one is loaded or not", "[cudnn]") {
+TEST_CASE("NVRTC is searched next to the cuDNN to load, whether or not one is loaded", "[cudnn]") {
   // The layout of pip and scripts/setup.
   const TemporaryFolder folder;
   const std::filesystem::path packages = folder.path() / "nvidia", cudnn = packages / "cudnn/lib/libcudnn.so.9";

@@ -33,7 +33,7 @@ const Attribute dimensions = ATTNPROBE_ATTRIBUTE(TENSOR_DIMENSIONS);
 
 }  // namespace
 
-TEST_CASE("attributes go in and come out typed", "[cudnn]") {
+TEST_CASE("attributes are set and read back with their types", "[cudnn]") {
   Descriptor tensor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   const std::vector<int64_t> dims{2, 3, 4, 8}, strides{96, 32, 8, 1};
   tensor.set_all(dimensions, std::span<const int64_t>(dims));
@@ -48,7 +48,7 @@ TEST_CASE("attributes go in and come out typed", "[cudnn]") {
   CHECK(tensor.get<int64_t>(ATTNPROBE_ATTRIBUTE(TENSOR_UNIQUE_ID)) == 7);
 }
 
-TEST_CASE("a failing call says which call, descriptor, attribute and status, and cuDNN's last error", "[cudnn]") {
+TEST_CASE("a failed call reports its name, descriptor, attribute, status and cuDNN's last error", "[cudnn]") {
   Descriptor tensor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   try {
     tensor.set(dimensions, 1.5F);  // FLOAT instead of INT64
@@ -91,7 +91,7 @@ TEST_CASE("one capture at a time: cuDNN has one callback", "[cudnn]") {
   CHECK_THROWS_AS(LogCapture(library(), LogCapture::Level::info), Error);
 }
 
-TEST_CASE("a capture hears every thread, and nothing after its end", "[cudnn]") {
+TEST_CASE("a capture records every thread, and nothing after its end", "[cudnn]") {
   std::vector<LogMessage> messages;
   {
     const LogCapture capture(library(), LogCapture::Level::warnings);
@@ -139,7 +139,7 @@ TEST_CASE("a message's parts become lines, whatever their number and length", "[
   CHECK(message_text((longest + std::string("\0y\0\0", 4)).c_str()).size() > longest.size());
 }
 
-TEST_CASE("the graph before an engine config can be left out of a message", "[cudnn]") {
+TEST_CASE("the graph before an engine config can be omitted from a message", "[cudnn]") {
   const std::string message =
       "CuDNN (v91900 56) function f() called:\0    apiLog: type=json; "
       "val={\"operationGraph\":{\"engine\":1},\"engine\":{\"engineId\":2}}\0    apiLog: type=json; "
@@ -162,7 +162,7 @@ TEST_CASE("lowering names the tensor or operation that cuDNN refuses", "[cudnn]"
                     test::ContainsSubstring("tensor 1 \"Q\"") && test::ContainsSubstring("operation 0 (matmul)"));
 }
 
-TEST_CASE("lowering the same graph many times leaves nothing behind", "[cudnn]") {
+TEST_CASE("lowering the same graph many times leaks nothing", "[cudnn]") {
   attention::AttentionSpec spec;
   spec.heads_q = spec.heads_kv = 2;
   spec.seqlen_q = spec.seqlen_kv = 128;
@@ -175,7 +175,7 @@ TEST_CASE("lowering the same graph many times leaves nothing behind", "[cudnn]")
   }
 }
 
-TEST_CASE("a whole walk leaves nothing behind", "[cudnn]") {
+TEST_CASE("a complete walk leaks nothing", "[cudnn]") {
   attention::AttentionSpec spec;
   spec.heads_q = spec.heads_kv = 2;
   spec.seqlen_q = spec.seqlen_kv = 128;
@@ -194,7 +194,7 @@ TEST_CASE("a whole walk leaves nothing behind", "[cudnn]") {
   CHECK(std::find(stages.begin(), stages.end(), "engine 2") != stages.end());
 }
 
-TEST_CASE("device properties that cuDNN refuses", "[cudnn]") {
+TEST_CASE("invalid device properties are refused with cuDNN's error", "[cudnn]") {
   CHECK_THROWS_AS(DeviceContext::simulated(library(), "{}"), Error);
   CHECK_THROWS_AS(DeviceContext::simulated(library(), "no JSON"), Error);
 }

@@ -33,7 +33,7 @@ struct Environment {
 
 }  // namespace
 
-TEST_CASE("the program of a Python package takes the cuDNN of that environment before the loader's", "[cudnn]") {
+TEST_CASE("the program in a Python package prefers that environment's cuDNN to the loader's", "[cudnn]") {
   const Environment environment;
   const fs::path elsewhere = environment.folder.path() / "elsewhere/libcudnn.so.9";
   Environment::add(elsewhere);

@@ -65,7 +65,7 @@ std::set<std::string> nvrtc_folders() {
 
 }  // namespace
 
-TEST_CASE("the small cuDNN answers as the whole one of its version", "[cudnn]") {
+TEST_CASE("the small cuDNN gives the same answers as the full one of its version", "[cudnn]") {
   const SmallCudnn small;
   Json configs = Json::array();
   for (uint64_t seed = 0; seed < 12; ++seed) configs.push_back(attention::random_config(31'000 + seed));
@@ -83,7 +83,7 @@ TEST_CASE("the small cuDNN answers as the whole one of its version", "[cudnn]") 
     }
 }
 
-TEST_CASE("one that lacks a part of either kind is incomplete", "[cudnn]") {
+TEST_CASE("a cuDNN that lacks a part of either kind is incomplete", "[cudnn]") {
   const SmallCudnn small;
   CHECK(cudnn::is_jit_only(small.libraries()));
   fs::remove(small.libraries() / "libcudnn_engines_runtime_compiled.so.9");
@@ -103,7 +103,7 @@ TEST_CASE("the small cuDNN of a Python environment is found next to the full one
   CHECK(contains(run.out, "small"));
 }
 
-TEST_CASE("a version is found by what the libraries say, wherever they lie", "[cudnn]") {
+TEST_CASE("a version is read from the libraries, wherever they are", "[cudnn]") {
   const SmallCudnn small;
   setenv("ATTNPROBE_CUDNN", small.folder().c_str(), 1);
   const std::string version = cudnn::version_of_file(small.libraries() / "libcudnn_graph.so.9");
@@ -112,7 +112,7 @@ TEST_CASE("a version is found by what the libraries say, wherever they lie", "[c
   CHECK(found.at(0).path == small.libraries() / "libcudnn.so.9");
 }
 
-TEST_CASE("a stand-in has a name and what another library provides", "[cudnn]") {
+TEST_CASE("a stand-in has a name and the functions of another library", "[cudnn]") {
   const DynamicLibrary provider("libz.so.1", RTLD_GLOBAL);
   REQUIRE(provider);
   const DynamicLibrary made = cudnn::load_stand_in("libattnprobe_stands_in.so.7", "libz.so.1");
@@ -123,7 +123,7 @@ TEST_CASE("a stand-in has a name and what another library provides", "[cudnn]") 
   CHECK(by_name.find("cudnnCreate") == nullptr);
 }
 
-TEST_CASE("without NVRTC checks answer the same, and a plan says what it needs", "[cudnn]") {
+TEST_CASE("without NVRTC checks give the same answers, and a plan names what is missing", "[cudnn]") {
   const SmallCudnn small;
   if (!CudnnVersion::parse(cudnn::version_of_file(own_folder() / "libcudnn_graph.so.9")) ||
       *CudnnVersion::parse(cudnn::version_of_file(own_folder() / "libcudnn_graph.so.9")) >= CudnnVersion(9, 21, 0)) {

@@ -180,41 +180,41 @@ TEST_CASE("emitted programs list the same engines as attnprobe, with the same re
 }
 
 // Separate tests, because of their time limit.
-TEST_CASE("emitted programs of the legacy pattern say what attnprobe says", "[emit][slow]") {
+TEST_CASE("emitted programs of the legacy pattern agree with attnprobe", "[emit][slow]") {
   check_features("legacy", "a100");
 }
 
-TEST_CASE("emitted programs of fp8 say what attnprobe says", "[emit][slow]") {
+TEST_CASE("emitted programs of fp8 agree with attnprobe", "[emit][slow]") {
   check_features("fp8", "h100");
 }
 
-TEST_CASE("emitted programs of ragged and paged tensors say what attnprobe says", "[emit][slow]") {
+TEST_CASE("emitted programs of ragged and paged tensors agree with attnprobe", "[emit][slow]") {
   check_features("ragged-and-paged", "h100");
 }
 
-TEST_CASE("emitted programs of the backward pass say what attnprobe says", "[emit][slow]") {
+TEST_CASE("emitted programs of the backward pass agree with attnprobe", "[emit][slow]") {
   check_features("backward", "h100");
 }
 
-TEST_CASE("emitted programs of dropout say what attnprobe says", "[emit][slow]") {
+TEST_CASE("emitted programs of dropout agree with attnprobe", "[emit][slow]") {
   check_features("dropout", "l40s");
 }
 
-TEST_CASE("emitted programs of what the scores meet say what attnprobe says", "[emit][slow]") {
+TEST_CASE("emitted programs of score modifiers agree with attnprobe", "[emit][slow]") {
   check_features("scores", "b200");
 }
 
-TEST_CASE("emitted programs of the softmax's outputs say what attnprobe says", "[emit][slow]") {
+TEST_CASE("emitted programs of the softmax's outputs agree with attnprobe", "[emit][slow]") {
   check_features("softmax-outputs", "h200");
 }
 
-TEST_CASE("emitted programs of two matmuls say what attnprobe says", "[emit][slow]") {
+TEST_CASE("emitted programs of two matmuls agree with attnprobe", "[emit][slow]") {
   check_programs_at_once(
       probe_all(R"({"name": "forum", "pattern": "two_matmul", "heads": 8, "seqlen": 64, "head_dim": 64})",
                 "a100,h100,t4", mode_a()));
 }
 
-TEST_CASE("an emitted program asks one engine config, and compiles it", "[emit]") {
+TEST_CASE("an emitted program asks about one engine config and compiles it", "[emit]") {
   const TemporaryFolder folder;
   const Answer result = probe_one(R"({"name": "x", "heads": 8, "seqlen": 128, "head_dim": 64})", "h100", mode_a());
   write(folder.path() / "x.cpp", program_of(result));
@@ -239,14 +239,14 @@ TEST_CASE("an emitted program asks one engine config, and compiles it", "[emit]"
   CHECK(wrong.exit_code == 2);
 }
 
-TEST_CASE("names of others are comments and nothing else in an emitted program", "[emit]") {
+TEST_CASE("foreign names are only comments in an emitted program", "[emit]") {
   CHECK(emit::cpp_comment("a\nint main() {}") == "// a\\x0aint main() {}");
   CHECK(emit::cpp_comment("a\\") == "// a\\.");
   CHECK(emit::cpp_raw_string("{}") == "R\"json({})json\"");
   CHECK(emit::cpp_raw_string(")json\"; evil") == "R\"json_()json\"; evil)json_\"");
 }
 
-TEST_CASE("The option --emit writes one program, and says what it takes where there are more questions or targets",
+TEST_CASE("The option --emit writes one program, and explains how to choose among several questions or targets",
           "[emit]") {
   const Run run = run_attnprobe("--heads 8 --seqlen 128 --head-dim 64 --target h100 --emit cpp");
   INFO(run.err);

@@ -84,7 +84,7 @@ TEST_CASE("Models name the same sizes differently", "[explain]") {
     CHECK(questions_of_document(other).empty());
 }
 
-TEST_CASE("XLA's custom calls are read with their backend_config", "[explain]") {
+TEST_CASE("XLA custom calls are read with their backend_config", "[explain]") {
   const std::string hlo = call_of(
       "__cudnn$fmhaScaleBiasSoftmaxDropout",
       "bf16[2,2048,6,128]{3,2,1,0}, bf16[2,1024,2,128]{3,2,1,0}, bf16[2,1024,2,64]{3,2,1,0}, bf16[1,6,2048,1024]{3,2,1,0}",
@@ -119,7 +119,7 @@ TEST_CASE("XLA's custom calls are read with their backend_config", "[explain]") 
   CHECK(questions_of_document("__cudnn$fmhaSoftmax failed").empty());
 }
 
-TEST_CASE("A notebook is read as its cells show it", "[explain]") {
+TEST_CASE("A notebook is read as its cells display it", "[explain]") {
   const Json notebook = {
       {"cells",
        {{{"cell_type", "code"},

@@ -37,7 +37,7 @@ std::string all_of(const TextAnswer& answer) {
 
 }  // namespace
 
-TEST_CASE("The attention that prose tells of becomes a question", "[explain]") {
+TEST_CASE("Attention described in prose becomes a question", "[explain]") {
   const ToldQuestion fp8 = question_in(
       "The forward pass in FP8 (e4m3) on packed (THD) sequences hangs, with 3 query heads over 1 KV head and head dimension 64. There is a "
       "padding mask and a window of 1224 keys to the left and 2078 to the right; the query lengths are 5380 and 5176, the key lengths 5175 and "
@@ -98,7 +98,7 @@ TEST_CASE("Of several types and releases the ones of the failing call count", "[
   CHECK(question_in("Attention fails since I went from PyTorch 2.4 to PyTorch 2.5").framework == "torch==2.5");
 }
 
-TEST_CASE("A question is answered by the gate of the release that it names", "[explain]") {
+TEST_CASE("A question is answered by the gate of the named release", "[explain]") {
   const TextAnswer answer = asked_answer_to("Does the packed layout of cuDNN attention in JAX 0.6 work on an A100?");
   REQUIRE_FALSE(answer.refusals.empty());
   CHECK(answer.refusals.front().id == "jax:packed_0_6");
@@ -129,7 +129,7 @@ TEST_CASE("Shapes are read in the words of programs and users", "[explain]") {
   CHECK(value_of(question_in("q = tensor(..., requires_grad=True) of attention"), "pass") == "bprop");
 }
 
-TEST_CASE("A message that does not say why is answered by the call next to it", "[explain]") {
+TEST_CASE("A message without a reason is answered from the call next to it", "[explain]") {
   const std::string none = "RuntimeError: No available kernel. Aborting execution. torch 2.9.1 on RTX 4090, ";
   const TextAnswer gate = asked_answer_to(none + "q.shape=(2,16,4096,320) bf16 is_causal=True");
   REQUIRE_FALSE(gate.refusals.empty());
@@ -153,7 +153,7 @@ TEST_CASE("A message that does not say why is answered by the call next to it", 
   CHECK_THAT(told.asked, ContainsSubstring("PyTorch 2.9.1's rules: no"));
 }
 
-TEST_CASE("A message from further inside shows that the gate let the call through", "[explain]") {
+TEST_CASE("A message from an inner layer shows that the gate accepted the call", "[explain]") {
   const TextAnswer answer = asked_answer_to(
       "cuDNN Frontend error: No execution plans support the graph. torch 2.9.1 on RTX 4090, q.shape=(2,16,4096,320) bf16 causal");
   REQUIRE_FALSE(answer.refusals.empty());
@@ -161,7 +161,7 @@ TEST_CASE("A message from further inside shows that the gate let the call throug
   CHECK_FALSE(answer.asked.empty());
 }
 
-TEST_CASE("Where the call of a message is supported, the cause lies elsewhere", "[explain]") {
+TEST_CASE("If the call of a message is supported, the cause is elsewhere", "[explain]") {
   const TextAnswer gate = asked_answer_to(
       "RuntimeError: No available kernel. Aborting execution. torch 2.9.1 on RTX 4090, q.shape=(2,16,4096,128) bf16 is_causal=True");
   REQUIRE_FALSE(gate.refusals.empty());
@@ -196,7 +196,7 @@ TEST_CASE("Where the call of a message is supported, the cause lies elsewhere", 
   CHECK(assumed.refusals.front().id == "fe-no-plans-support");
 }
 
-TEST_CASE("Where the answer depends on what the text does not tell, that is what is missing", "[explain]") {
+TEST_CASE("If the answer depends on a missing fact, that fact is named", "[explain]") {
   const TextAnswer answer = asked_answer_to(
       "RuntimeError: No available kernel. Aborting execution. torch 2.9.1, q.shape=(2,16,4096,192) fp16");
   REQUIRE_FALSE(answer.refusals.empty());
@@ -218,7 +218,7 @@ TEST_CASE("A question is answered by cudnn-frontend's rule and by cuDNN's limits
   CHECK_THAT(paged.refusals.front().headline, ContainsSubstring("power of two"));
 }
 
-TEST_CASE("Known bugs are possible where versions, GPU, pass and trouble fit, and none for a refusal", "[explain]") {
+TEST_CASE("Known bugs are possible if versions, GPU, pass and symptom match, and never for a refusal", "[explain]") {
   const std::string shape =
       "bf16 training on an H100 with cuDNN 9.13.1, attention over 900 queries and 900 keys: the backward pass ";
   const TextAnswer crash =
@@ -230,7 +230,7 @@ TEST_CASE("Known bugs are possible where versions, GPU, pass and trouble fit, an
   CHECK(asked_answer_to("fp8 attention on an A100 with cuDNN 9.13.1 refuses").bugs.empty());
 }
 
-TEST_CASE("A GPU of another maker is none of cuDNN's", "[explain]") {
+TEST_CASE("A GPU of another vendor has nothing to do with cuDNN", "[explain]") {
   const TextAnswer answer = answer_to(
       "ComfyUI-Zluda, Radeon RX 6800 XT: RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.");
   REQUIRE(answer.refusals.size() == 1);
@@ -238,7 +238,7 @@ TEST_CASE("A GPU of another maker is none of cuDNN's", "[explain]") {
   CHECK_THAT(answer.refusals.front().headline, ContainsSubstring("Radeon RX 6800 XT"));
 }
 
-TEST_CASE("An error is of the program whose module raised it", "[explain]") {
+TEST_CASE("An error belongs to the program with the module that raised it", "[explain]") {
   const TextAnswer outside = answer_to(
       "Jetson AGX Thor\n  File \"/env/lib/python3.12/site-packages/flashinfer/xqa.py\", line 292, in xqa\n"
       "    raise RuntimeError(\"XQA is only supported on SM90, SM100, SM120 GPUs\")\n"
@@ -253,7 +253,7 @@ TEST_CASE("An error is of the program whose module raised it", "[explain]") {
   CHECK(all_of(torch).find("transformers raised") == std::string::npos);
 }
 
-TEST_CASE("Where nothing is established, the fact that would decide is named", "[explain]") {
+TEST_CASE("If nothing is established, the deciding fact is named", "[explain]") {
   const TextAnswer cut = answer_to(
       "Traceback (most recent call last):\n  File \"/env/jax/_src/nn/functions.py\", line 1238, in attention\n    out = g(\n");
   CHECK_FALSE(is_established(cut));
@@ -263,7 +263,7 @@ TEST_CASE("Where nothing is established, the fact that would decide is named", "
   CHECK_FALSE(vague.missing.empty());
 }
 
-TEST_CASE("The statuses of another operation are not explained as attention's", "[explain]") {
+TEST_CASE("Statuses of other operations are not attributed to attention", "[explain]") {
   for (const char* text : {"conv1d, conv2d: RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED.",
                            "_cudnn_rnn_backward.default # RuntimeError: cuDNN error: CUDNN_STATUS_BAD_PARAM"}) {
     const TextAnswer answer = answer_to(text);
@@ -321,7 +321,7 @@ TEST_CASE("Texts of other kinds name the right cause, or the program that raised
             .fields.empty());
 }
 
-TEST_CASE("Of several values in a text the refused one is the one that it is about", "[explain]") {
+TEST_CASE("Of several values in a text, the refused one is the subject", "[explain]") {
   const TextAnswer answer = asked_answer_to(
       "torch 2.9.1, H100, SDPA with cuDNN: head_dim 64 is what I use now; head_dim 320 is refused. 16 heads, 1024 tokens, bf16, forward only");
   REQUIRE_FALSE(answer.refusals.empty());
@@ -329,7 +329,7 @@ TEST_CASE("Of several values in a text the refused one is the one that it is abo
   CHECK_THAT(answer.asked, ContainsSubstring("it is about head_dim_qk 320 (line 1)"));
 }
 
-TEST_CASE("A cause that the text's cuDNN cannot have is left out", "[explain]") {
+TEST_CASE("A cause that the text's cuDNN cannot have is omitted", "[explain]") {
   const std::string warning = "RuntimeError: Function 'ScaledDotProductCudnnAttentionBackward0' returned nan values";
   const auto causes_of = [&](const std::string& text) {
     const TextAnswer answer = answer_to(text);

@@ -23,7 +23,7 @@ bool claims(const TextAnswer& answer) {
 
 }  // namespace
 
-TEST_CASE("Lines that other software prints are claimed in at most one of two hundred", "[texts]") {
+TEST_CASE("At most one in two hundred lines of other software is claimed", "[texts]") {
   std::istringstream lines(fixture("texts/other-software.txt"));
   size_t count = 0, claimed = 0;
   for (std::string line; std::getline(lines, line);) {
@@ -37,7 +37,7 @@ TEST_CASE("Lines that other software prints are claimed in at most one of two hu
   CHECK(claimed * 200 <= count);
 }
 
-TEST_CASE("Nothing is said of lines that have nothing to do with attention", "[texts]") {
+TEST_CASE("Lines unrelated to attention get no answer", "[texts]") {
   std::istringstream lines(fixture("texts/unrelated.txt"));
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line.starts_with("## ")) continue;
@@ -46,7 +46,7 @@ TEST_CASE("Nothing is said of lines that have nothing to do with attention", "[t
   }
 }
 
-TEST_CASE("Nine in ten pasted texts are answered in their layer, and none in a deeper one", "[texts]") {
+TEST_CASE("Nine in ten pasted texts are attributed to their layer, and none to a deeper one", "[texts]") {
   const Json texts = Json::parse(fixture("texts/texts.json"))["texts"];
   size_t right = 0;
   for (const Json& text : texts) {
@@ -59,7 +59,7 @@ TEST_CASE("Nine in ten pasted texts are answered in their layer, and none in a d
   CHECK(right * 10 >= texts.size() * 9);
 }
 
-TEST_CASE("Calls that PyTorch and JAX refused are answered by the message or the rule that refused them", "[texts]") {
+TEST_CASE("Calls refused by PyTorch and JAX are explained by the message or rule that refused them", "[texts]") {
   const Json texts = Json::parse(fixture("texts/refused-calls.json"))["texts"];
   size_t right = 0;
   for (const Json& text : texts) {
@@ -72,7 +72,7 @@ TEST_CASE("Calls that PyTorch and JAX refused are answered by the message or the
   CHECK(right * 10 >= texts.size() * 9);
 }
 
-TEST_CASE("Every answer fits 15 lines, the answer first and the next command last", "[texts][slow]") {
+TEST_CASE("Every answer fits in 15 lines, with the verdict first and the next command last", "[texts][slow]") {
   for (const char* file : {"texts/texts.json", "texts/refused-calls.json"}) {
     const Json texts = Json::parse(fixture(file))["texts"];
     for (const Json& text : texts) {

@@ -96,7 +96,7 @@ TEST_CASE("a boolean mask becomes a bias of Q's type, and the answer says so", "
              ContainsSubstring("PyTorch turns the boolean mask into an additive one of Q's type for cuDNN"));
 }
 
-TEST_CASE("the strides of a mask are those that cuDNN gets, a boolean one's dense in its order", "[frameworks]") {
+TEST_CASE("cuDNN gets the mask's strides, and dense ones in the same order for a boolean mask", "[frameworks]") {
   const auto strides = [](const std::string& mask) { return torch_call(mask, "").graphs.at(0).bias.value().strides; };
   using attention::Strides;
   CHECK_FALSE(strides("torch.randn(2, 4, 32, 32, dtype=torch.half)").has_value());
@@ -125,7 +125,7 @@ TEST_CASE("the strides of a mask are those that cuDNN gets, a boolean one's dens
             .id == "last_stride");
 }
 
-TEST_CASE("a bias of JAX keeps its type, which XLA declares from JAX 0.8.1 on", "[frameworks]") {
+TEST_CASE("a JAX bias keeps its type, which XLA declares from JAX 0.8.1 on", "[frameworks]") {
   const std::string wide = R"("bias": {"shape": [1, 4, 32, 32], "dtype": "float32"})";
   CHECK(bias_type(jax_call(wide, "")) == DataType::f32);
   CHECK(bias_type(jax_call(wide, "0.8.1")) == DataType::f32);
@@ -144,7 +144,7 @@ TEST_CASE("a bias of JAX keeps its type, which XLA declares from JAX 0.8.1 on", 
   CHECK_FALSE(bias_type(jax_call(R"("bias": [1, 4, 32, 32])", "")).has_value());
 }
 
-TEST_CASE("JAX before 0.8 refuses the gradient of a bias for many sequences, and not that of a mask", "[frameworks]") {
+TEST_CASE("JAX before 0.8 refuses the gradient of a bias for many sequences, but not that of a mask", "[frameworks]") {
   const auto backward = [](const std::string& rest) {
     const FrameworkCall call = jax_call(rest + R"(, "grad": true)", "0.5.1");
     constexpr CudnnVersion cudnn{9, 20, 0};
@@ -173,7 +173,7 @@ TEST_CASE("JAX declares an f32 bias, but dBias in Q's type, so that the backward
   CHECK(answer.at("warnings").at(0).at("id") == "bias_gradient_type");
 }
 
-TEST_CASE("the option --framework says whose graphs a call builds", "[frameworks]") {
+TEST_CASE("the option --framework determines which graphs a call builds", "[frameworks]") {
   CHECK(release_named({"torch==2.13,jax"}, Caller::torch, "--framework") == "2.13.0");
   CHECK(release_named({"jax==0.11.2"}, Caller::torch, "--framework").empty());
   CHECK(release_named({}, Caller::torch, "--framework").empty());
@@ -185,7 +185,7 @@ TEST_CASE("the option --framework says whose graphs a call builds", "[frameworks
   CHECK_THAT(run.out, ContainsSubstring("\nbut: "));
 }
 
-TEST_CASE("PyTorch 2.5.0 and 2.5.1 differ in who gets a call with a mask below Hopper", "[frameworks]") {
+TEST_CASE("PyTorch 2.5.0 and 2.5.1 choose different backends for a mask below Hopper", "[frameworks]") {
   const std::string call =
       "--torch 'F.scaled_dot_product_attention(q[2,4,1024,64], k[2,4,1024,64], v[2,4,1024,64], attn_mask=m[2,4,1024,1024], "
       "dtype=torch.float16)' --target rtx4090 --cudnn 9.1 --quick --framework torch==";

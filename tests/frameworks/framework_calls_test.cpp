@@ -90,7 +90,7 @@ TEST_CASE("a call of PyTorch gives the graphs that PyTorch's log shows", "[frame
   }
 }
 
-TEST_CASE("a dropout in the graphs is what PyTorch's single precision makes of it", "[frameworks]") {
+TEST_CASE("a dropout in the graphs is rounded to PyTorch's single precision", "[frameworks]") {
   auto call = torch_call(self_attention(projected(2, 8, 512, 128, true), R"("dtype": "bf16", "dropout_p": 0.1)"));
   CHECK(call.graphs.at(0).dropout->probability == 0.1);
   // 0.1 as a float, and the backward graph's scale 1 / (1 - p) computed from it.
@@ -183,7 +183,7 @@ TEST_CASE("the gate is asked about the call itself, not only about the config", 
   CHECK(refused_by(R"("nested_lengths": [100, 512])") == "nested_not_enabled");
 }
 
-TEST_CASE("only forward, or both passes if a gradient is asked for", "[frameworks]") {
+TEST_CASE("only forward, or both passes if a gradient is needed", "[frameworks]") {
   const std::string q = R"({"shape": [2, 8, 512, 64], "dtype": "bfloat16", "requires_grad": true})";
   const std::string other = R"({"shape": [2, 8, 512, 64], "dtype": "bfloat16"})";
   const auto both =
@@ -202,7 +202,7 @@ TEST_CASE("only forward, or both passes if a gradient is asked for", "[framework
   CHECK(without.keys["query_requires_grad"] == false);
 }
 
-TEST_CASE("calls are read from the lines of a program, equal ones once", "[frameworks]") {
+TEST_CASE("calls are read from the lines of a program, without duplicates", "[frameworks]") {
   const std::string line =
       R"(attnprobe-torch {"torch": "2.11.0+cu130", "query": [1, 8, 64, 64], "key": [1, 8, 64, 64], "value": [1, 8, 64, 64], "dtype": "f16"})";
   const std::string other =
@@ -221,7 +221,7 @@ TEST_CASE("calls are read from the lines of a program, equal ones once", "[frame
         "PyTorch 2.16.0 (rules of 2.15.0)");
 }
 
-TEST_CASE("a call that means nothing is an error with its place", "[frameworks]") {
+TEST_CASE("a meaningless call is an error with its location", "[frameworks]") {
   const std::string tensor = "[2, 8, 512, 64]";
   const std::pair<std::string, const char*> cases[] = {
       {"nothing here", R"(call.json: no call found; allowed: JSON, a line "attnprobe-torch {…}")"},
@@ -271,7 +271,7 @@ TEST_CASE("a call that means nothing is an error with its place", "[frameworks]"
              ContainsSubstring("/mask: a mask that is not bool"));
 }
 
-TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the gate with them", "[frameworks]") {
+TEST_CASE("--torch and --jax ask about a call's graphs and its gate", "[frameworks]") {
   const std::string call =
       R"('{"torch": "2.15.0", "query": {"shape": [2, 32, 4096, 96], "requires_grad": true}, "key": [2, 8, 4096, 96], "value": [2, 8, 4096, 96], "dtype": "bfloat16", "is_causal": true, "dropout_p": )";
   const Run refused = run_attnprobe("--torch " + call + "0.1, \"enable_gqa\": true}' --target 4090 --quick");
@@ -301,8 +301,8 @@ TEST_CASE("a call of --torch or --jax is asked about by the call's graphs, the g
 
   const Run both = run_attnprobe("--torch {} --heads 8");
   CHECK(both.exit_code == 2);
-  CHECK_THAT(both.err, ContainsSubstring(
-                           "--torch can be combined only with the field --dtype; --heads is part of the call"));
+  CHECK_THAT(both.err,
+             ContainsSubstring("--torch can be combined only with the field --dtype; --heads is part of the call"));
   CHECK_THAT(run_attnprobe("--torch /nowhere.json").err, ContainsSubstring("/nowhere.json: cannot be opened"));
   const Run graph = run_attnprobe("--torch " + call + "0.125}' --dump-graph json");
   CHECK(graph.exit_code == 0);

@@ -33,7 +33,7 @@ std::string refused(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("A call as source has it is the JSON of its arguments", "[calls]") {
+TEST_CASE("A call in source form gives the JSON of its arguments", "[calls]") {
   CHECK(is_python_call("F.scaled_dot_product_attention (q)", "scaled_dot_product_attention"));
   CHECK(is_python_call("out = torch.nn.functional.scaled_dot_product_attention(q)", "scaled_dot_product_attention"));
   CHECK_FALSE(is_python_call("scaled_dot_product_attention.json", "scaled_dot_product_attention"));
@@ -55,7 +55,7 @@ TEST_CASE("A call as source has it is the JSON of its arguments", "[calls]") {
         unordered(R"({"query": {"shape": [1, 3, 2, 8]}})"));
 }
 
-TEST_CASE("An error in such a call has its column", "[calls]") {
+TEST_CASE("An error in a call has its column", "[calls]") {
   CHECK_THAT(refused("f(q)"), !ContainsSubstring("column"));  // a plain name; the reader of calls refuses it
   CHECK_THAT(refused("f(q[b, 8, 16, 64])"), ContainsSubstring("whole numbers"));
   CHECK(read("f(q[2 * 4, 8, 1 << 4, 64])") == unordered(R"({"query": {"shape": [8, 8, 16, 64]}})"));
@@ -72,7 +72,7 @@ TEST_CASE("An error in such a call has its column", "[calls]") {
   CHECK_THAT(refused("f(q[1,2,3,4]) + 1"), ContainsSubstring("the call has ended"));
 }
 
-TEST_CASE("The call and its JSON are the same question", "[calls]") {
+TEST_CASE("A call and its JSON give the same question", "[calls]") {
   const auto by_call = load_calls(
       {Caller::torch},
       "F.scaled_dot_product_attention(q[2, 32, 512, 64], k[2, 32, 512, 64], v[2, 32, 512, 64], is_causal=True, dtype=torch.half)");
@@ -93,7 +93,7 @@ TEST_CASE("The call and its JSON are the same question", "[calls]") {
   CHECK_THAT(run.err, ContainsSubstring("is not a call of scaled_dot_product_attention; allowed: "));
 }
 
-TEST_CASE("A type that a call lacks is filled in, and said", "[calls]") {
+TEST_CASE("A missing type in a call is assumed and reported", "[calls]") {
   const std::string untyped = "F.scaled_dot_product_attention(q[2, 8, 512, 64], k[2, 8, 512, 64], v[2, 8, 512, 64]";
   const FrameworkCall assumed = load_calls({Caller::torch}, untyped + ")").at(0);
   CHECK(assumed.graphs.at(0).dtype == DataType::bf16);
@@ -125,9 +125,8 @@ TEST_CASE("A type that a call lacks is filled in, and said", "[calls]") {
   CHECK_THAT(run.out, ContainsSubstring("sdpa fprop b2 h8 s512 d64 f16 bhsd"));
   CHECK_THAT(run.err, !ContainsSubstring("dtype"));
   CHECK_THAT(run_attnprobe(option).err, ContainsSubstring("without a dtype: bf16 is assumed"));
-  CHECK_THAT(
-      run_attnprobe(option + "--heads 4").err,
-      ContainsSubstring("--torch can be combined only with the field --dtype; --heads is part of the call"));
+  CHECK_THAT(run_attnprobe(option + "--heads 4").err,
+             ContainsSubstring("--torch can be combined only with the field --dtype; --heads is part of the call"));
 }
 
 }  // namespace attnprobe::test::python_call_test

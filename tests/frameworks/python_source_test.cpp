@@ -46,7 +46,7 @@ PythonValue value_of(const std::string& expression, PythonScope scope = {}) {
 
 }  // namespace
 
-TEST_CASE("Expressions are followed as far as sizes need it", "[calls]") {
+TEST_CASE("Expressions are evaluated as far as sizes need them", "[calls]") {
   PythonScope scope;
   scope.names["d"] = 64;
   CHECK(value_of("2 * (d + 1) ** 2 - 7 // 2 % 4", scope) == 2 * 65 * 65 - 3);
@@ -98,7 +98,7 @@ with torch.nn.attention.sdpa_kernel(SDPBackend.CUDNN_ATTENTION):
     "backend": ["CUDNN_ATTENTION"]})"));
 }
 
-TEST_CASE("The backends that the source leaves enabled are part of the call", "[calls]") {
+TEST_CASE("The backends enabled in the source are part of the call", "[calls]") {
   const auto context = [](const std::string& before) {
     const SourceCall call = call_in("q = torch.randn(2, 8, 64, 64, dtype=torch.half)\n" + before +
                                     "\n    F.scaled_dot_product_attention(q, q, q)\n");
@@ -116,7 +116,7 @@ TEST_CASE("The backends that the source leaves enabled are part of the call", "[
   CHECK(context("torch.backends.cuda.enable_cudnn_sdp(False)\nif True:") == Json{{"cudnn_sdp_enabled", false}});
 }
 
-TEST_CASE("The arguments of a function, and the first of a loop's values, are its parameters", "[calls]") {
+TEST_CASE("A function's arguments and a loop's first values are parameters", "[calls]") {
   const SourceCall call = call_in(R"(
 def attend(q, k, v, causal=True):
     return F.scaled_dot_product_attention(q, k, v, is_causal=causal)
@@ -134,7 +134,7 @@ for length, dim in [(1024, 64), (4096, 128)]:
   CHECK(call.guesses[1] == "length is the first of 2 values");
 }
 
-TEST_CASE("JAX's call is found too, and what is not known of it is said", "[calls]") {
+TEST_CASE("JAX's call is found too, and its unknown parts are reported", "[calls]") {
   const SourceCall call = call_in(R"(import jax
 B, H, L, D = 4, 8, 128, 64
 >>> q, k, v = jax.random.normal(key, (3, B, L, H, D), dtype=jnp.bfloat16)
@@ -147,7 +147,7 @@ B, H, L, D = 4, 8, 128, 64
   CHECK(call.guesses == std::vector<std::string>{"without mask, whose value the source does not show"});
 }
 
-TEST_CASE("Text that is not source, or shows no sizes, makes no call", "[calls]") {
+TEST_CASE("Text without source or sizes gives no call", "[calls]") {
   CHECK(source_calls("").empty());
   CHECK(source_calls("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
   CHECK(source_calls("out = F.scaled_dot_product_attention(q, k, v)").empty());
@@ -155,7 +155,7 @@ TEST_CASE("Text that is not source, or shows no sizes, makes no call", "[calls]"
   CHECK(source_calls("def f(:\n  x = = 3\nfor in :\nwith (\nF.scaled_dot_product_attention(**d)").empty());
 }
 
-TEST_CASE("An expression that is nested deeply is refused, whatever nests it", "[calls]") {
+TEST_CASE("A deeply nested expression is refused, whatever the nesting", "[calls]") {
   for (const std::string nest :
        {"-", "~", "+", "not ", "2**", "1 if 1 else ", "f(", "a[", "[", "(", "{1:", "f(a=", "*"}) {
     INFO(nest);

@@ -89,7 +89,7 @@ TEST_CASE("strides of every layout are Transformer Engine's", "[te]") {
   }
 }
 
-TEST_CASE("O, dO and the gradients have the layouts that are given", "[te]") {
+TEST_CASE("O, dO and the gradients have the given layouts", "[te]") {
   const auto graphs = graphs_with(R"("o_format": "sbhd", "do_format": "bhsd", "dqkv_layout": "bs3hd")");
   CHECK(o_strides(*graphs.forward) == Strides{6 * 64, 64, 2 * 6 * 64, 1});
   CHECK(o_strides(*graphs.backward) == Strides{6 * 64, 64, 2 * 6 * 64, 1});
@@ -98,7 +98,7 @@ TEST_CASE("O, dO and the gradients have the layouts that are given", "[te]") {
   for (const char* field : {"o_format", "do_format", "dqkv_layout"}) CHECK(note_on(graphs.changed, field) != nullptr);
 }
 
-TEST_CASE("ragged calls stand in the graph by TE's steps of batch and tokens, where TE packs them", "[te]") {
+TEST_CASE("ragged calls use Transformer Engine's batch and token buckets if it packs them", "[te]") {
   const std::string ragged = R"("qkv_layout": "thd_thd_thd", "o_format": "thd", "do_format": "thd",
     "dqkv_layout": "thd_thd_thd", "attn_mask_type": "padding_causal", "batch_size": 5, "num_tokens_q": 5000,
     "num_tokens_kv": 40000)";
@@ -133,7 +133,7 @@ TEST_CASE("ragged calls stand in the graph by TE's steps of batch and tokens, wh
   CHECK(large.forward->seqlen_kv == 256);
 }
 
-TEST_CASE("masks, windows and the diagonal as TE hands them on", "[te]") {
+TEST_CASE("masks, windows and the diagonal as Transformer Engine passes them on", "[te]") {
   struct Case {
     const char* members;
     std::optional<int64_t> left, right;
@@ -243,7 +243,7 @@ TEST_CASE("Transformer Engine's own rules", "[te]") {
   CHECK_THAT(first_rule(R"("attn_mask_type": "arbitrary")", h200), ContainsSubstring("arbitrary"));
 }
 
-TEST_CASE("Every rule of Transformer Engine refuses its example and not the neighbours", "[te][rules]") {
+TEST_CASE("Every rule of Transformer Engine refuses its example but not the neighbours", "[te][rules]") {
   const auto& rules = rules::framework_rules("transformer-engine");
   // Whether that rule is among those that refuse the call; cuDNN 9.19.0 and sm 90 by default.
   const auto refuses = [&](const Json& members, const std::string& id) {
@@ -269,7 +269,7 @@ TEST_CASE("Every rule of Transformer Engine refuses its example and not the neig
   }
 }
 
-TEST_CASE("A call is described by the keys that Transformer Engine's rules speak of", "[te][rules]") {
+TEST_CASE("A call is described by the keys of Transformer Engine's rules", "[te][rules]") {
   const Json call = describe_call(query_with(""), h200);
   const auto& keys = rules::framework_rules("transformer-engine").keys;
   CHECK(call.size() == keys.size());

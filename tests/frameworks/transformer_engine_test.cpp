@@ -79,7 +79,7 @@ TEST_CASE("a call as JSON: the C API's names, long and short words", "[te]") {
   CHECK(query_with().name == "te");
 }
 
-TEST_CASE("a field that is not given is listed with what it was taken as", "[te]") {
+TEST_CASE("a missing field is listed with its assumed value", "[te]") {
   const Query query = query_with();
   for (const char* field :
        {"scaling_mode", "softmax_type", "window_size_left", "window_size_right", "bottom_right_diagonal",
@@ -93,7 +93,7 @@ TEST_CASE("a field that is not given is listed with what it was taken as", "[te]
   CHECK(note_on(ragged.defaults, "num_tokens_q")->value == "512");
 }
 
-TEST_CASE("a field that every such call has is an error where it is missing", "[te]") {
+TEST_CASE("a missing field that every call has is an error", "[te]") {
   const std::map<std::string, std::string> context = {
       {"bias_seqlen_q", R"("bias_type": "post_scale_bias", "bias_batch_size": 1, "bias_num_heads": 1,
                            "bias_seqlen_kv": 256)"},
@@ -113,7 +113,7 @@ TEST_CASE("a field that every such call has is an error where it is missing", "[
   }
 }
 
-TEST_CASE("errors name file, place, value and what is allowed", "[te]") {
+TEST_CASE("errors name file, location, value and allowed values", "[te]") {
   CHECK_THAT(refusal(call_with(R"("qkv_layout": "bshd_bshd_bsdh")")),
              StartsWith("te.json: /qkv_layout: \"bshd_bshd_bsdh\" is not a known value; allowed: ") &&
                  EndsWith("(did you mean \"bshd_bshd_bshd\"?)"));
@@ -140,7 +140,7 @@ TEST_CASE("errors name file, place, value and what is allowed", "[te]") {
                                    ContainsSubstring("did you mean \"causal\"?"));
 }
 
-TEST_CASE("calls out of a PyTorch log", "[te]") {
+TEST_CASE("calls are read from a PyTorch log", "[te]") {
   const auto queries = parse_transformer_engine(fixture("te-pytorch-log.txt"), "log.txt");
   REQUIRE(queries.size() == 4);
 
@@ -177,7 +177,7 @@ TEST_CASE("calls out of a PyTorch log", "[te]") {
   CHECK(cached.pages_k.max_pages_per_seq == 16);
 }
 
-TEST_CASE("other content of a dump is kept", "[te]") {
+TEST_CASE("other contents of a dump are kept", "[te]") {
   std::string log = fixture("te-pytorch-log.txt");
   const std::string usual = "'context_parallel': False", other = "'context_parallel': True";
   log.replace(log.find(usual), usual.size(), other);
@@ -194,7 +194,7 @@ TEST_CASE("other content of a dump is kept", "[te]") {
   CHECK(slopes.bias_dims == std::array<int64_t, 4>{1, 32, 4096, 4096});
 }
 
-TEST_CASE("answers: 16-bit calls and FP8, backend and why", "[te]") {
+TEST_CASE("answers: 16-bit and FP8 calls with backend and reason", "[te]") {
   const Answers answers("tests/fixtures/te-calls.json", "h200,a100,l40s,b200");
   CHECK(answers.exit_code() == 1);
 
@@ -241,7 +241,7 @@ TEST_CASE("answers: a log, as text", "[te]") {
   CHECK_THAT(run.out, ContainsSubstring("cuda_graph = false"));
 }
 
-TEST_CASE("the option --te and the other ways of asking", "[te]") {
+TEST_CASE("the option --te excludes the other sources of a question", "[te]") {
   const std::string te = "--te tests/fixtures/te-calls.json ";
   const std::pair<std::string, const char*> cases[] = {
       {te + "--heads 8", "--te cannot be combined with"},
@@ -259,7 +259,7 @@ TEST_CASE("the option --te and the other ways of asking", "[te]") {
   CHECK(drawn.json().size() == 7);
 }
 
-TEST_CASE("a call that cuDNN does not survive has an unknown backend", "[te]") {
+TEST_CASE("a call that crashes cuDNN has an unknown backend", "[te]") {
   const Run run = run_attnprobe("--te - --target h200 --format json", {{"ATTNPROBE_TEST_FAULT", "segfault@mode A"}},
                                 call_with().dump());
   CHECK(run.exit_code == 4);

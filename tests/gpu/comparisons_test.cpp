@@ -16,7 +16,7 @@ TEST_CASE("a simulated GPU says whether it was compared with a real one", "[gpu]
   CHECK(gpu::compared_text(*gpu::find("b200")) == "never compared with a real one");
 }
 
-TEST_CASE("a comparison that cannot be read names its place", "[gpu]") {
+TEST_CASE("an unreadable comparison is reported with its location", "[gpu]") {
   const auto message = [](const char* entry) {
     return internal_error(
         [&] { gpu::parse_comparisons(std::string(R"({"comment": "c", "comparisons": [)") + entry + "]}"); });

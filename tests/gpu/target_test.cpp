@@ -133,7 +133,7 @@ TEST_CASE("Targets have the compute capabilities of their architectures", "[targ
   }
 }
 
-TEST_CASE("Every property of the catalogue has a source that is described", "[target]") {
+TEST_CASE("Every property in the catalogue has a described source", "[target]") {
   for (const auto& t : catalogue()) {
     INFO(t.id);
     CHECK(t.kind == Kind::simulated);
@@ -151,7 +151,7 @@ TEST_CASE("Every property of the catalogue has a source that is described", "[ta
   }
 }
 
-TEST_CASE("The measured H200 is in the catalogue as it was measured", "[target]") {
+TEST_CASE("The H200 in the catalogue has its measured values", "[target]") {
   const Json measured = Json::parse(fixture("h200-measured.json"));
   for (const auto& [property, value] : measured.items()) {
     INFO(property);
@@ -168,11 +168,11 @@ TEST_CASE("Targets are selected by id, alias, list or set", "[target]") {
   CHECK(simulated_targets("all").size() == catalogue().size());
 }
 
-TEST_CASE("The representative set has one GPU a generation", "[target]") {
+TEST_CASE("The representative set has one GPU per generation", "[target]") {
   CHECK(ids(simulated_targets("representative")) == Ids{"a100", "l40s", "h200", "b200", "rtx5090"});
 }
 
-TEST_CASE("A GPU of each compute capability, and no more", "[target]") {
+TEST_CASE("The set each-sm has one GPU per compute capability", "[target]") {
   CHECK(ids(simulated_targets("each-sm")) == Ids{"v100", "rtx2080ti", "a100", "a10", "orin", "l40s", "h200", "b200",
                                                  "b300", "rubin", "thor", "rtx5090", "gb10"});
   CHECK(simulated_targets("each-sm,h100").size() == 14);
@@ -189,7 +189,7 @@ TEST_CASE("An unknown target is refused with the nearest known one", "[target]")
 
 // ---- files
 
-TEST_CASE("A bare property JSON is a target named after its file", "[target]") {
+TEST_CASE("A JSON file of only properties is a target named after the file", "[target]") {
   const Target t = parse_target(fixture("h200-measured.json"), "gpus/my-h200.json");
   CHECK(t.id == "my-h200");
   CHECK(t.name == "NVIDIA H200");
@@ -199,7 +199,7 @@ TEST_CASE("A bare property JSON is a target named after its file", "[target]") {
   CHECK(t.properties["maxSharedMemoryPerBlockOptin"] == 232448);
 }
 
-TEST_CASE("A file is a target wherever a name is", "[target]") {
+TEST_CASE("A target file is accepted wherever a target name is", "[target]") {
   const TemporaryFolder folder;
   const auto path = folder.file("mine.json", fixture("h200-measured.json")).string();
   CHECK(ids(simulated_targets("l40s," + path)) == Ids{"l40s", "mine"});
@@ -209,7 +209,7 @@ TEST_CASE("A file is a target wherever a name is", "[target]") {
         "./nowhere: cannot be opened: No such file or directory");
 }
 
-TEST_CASE("A file with the id of another chosen target is not dropped silently", "[target]") {
+TEST_CASE("A file with the id of another selected target is not silently dropped", "[target]") {
   const TemporaryFolder folder;
   const auto path = folder.file("l40s.json", fixture("h200-measured.json")).string();
   size_t count = 0;
@@ -217,12 +217,12 @@ TEST_CASE("A file with the id of another chosen target is not dropped silently",
   CHECK((count == 2 || message != "no error"));
 }
 
-TEST_CASE("A target survives the catalogue's form", "[target]") {
+TEST_CASE("A target round-trips through the catalogue's format", "[target]") {
   for (const auto& t : catalogue())
     CHECK(to_json(parse_target(to_json(t).dump(), "x.json")).dump() == to_json(t).dump());
 }
 
-TEST_CASE("Errors of target files name file and place", "[target]") {
+TEST_CASE("Errors of target files name file and location", "[target]") {
   CHECK(refusal([](Json& j) { j["schema"] = "attnprobe/target/2"; }) ==
         "my.json: /schema: \"attnprobe/target/2\" is not a known value; allowed: \"attnprobe/target/1\" (did you mean "
         "\"attnprobe/target/1\"?)");
@@ -240,7 +240,7 @@ TEST_CASE("Errors of target files name file and place", "[target]") {
   CHECK(refusal([](Json& j) { j["sm"] = 90; }) == "my.json: /sm: 90 contradicts deviceVer 890");
 }
 
-TEST_CASE("A target file with a key twice, or one that is not known, is refused", "[target]") {
+TEST_CASE("A target file with a duplicate or unknown key is refused", "[target]") {
   CHECK(
       refusal([](Json& j) { j["nmae"] = "x"; }) ==
       "my.json: /nmae: unknown key \"nmae\" (did you mean \"name\"?); allowed: \"schema\", \"properties\", \"id\", "
@@ -250,14 +250,14 @@ TEST_CASE("A target file with a key twice, or one that is not known, is refused"
         "my.json: /deviceVer: the key \"deviceVer\" appears twice in one object");
 }
 
-TEST_CASE("A target file may be compressed, and is named without its endings", "[target]") {
+TEST_CASE("A target file may be compressed, and its name drops the extensions", "[target]") {
   const TemporaryFolder folder;
   const auto path = folder.file("mine.json", fixture("h200-measured.json")).string();
   REQUIRE(shell("gzip -k " + path + " && xz -k " + path).exit_code == 0);
   for (const char* ending : {"", ".gz", ".xz"}) CHECK(ids(simulated_targets(path + ending)) == Ids{"mine"});
 }
 
-TEST_CASE("Errors of bare property files name the place in that file", "[target]") {
+TEST_CASE("Errors of property files name the location in the file", "[target]") {
   auto bare = [](const char* key, const Json& value) {
     Json json = Json::parse(fixture("h200-measured.json"));
     json[key] = value;
@@ -283,7 +283,7 @@ TEST_CASE("Extents are three integers", "[target]") {
 
 // ---- measured targets
 
-TEST_CASE("A measured GPU becomes a target whose numbers are measured", "[target]") {
+TEST_CASE("A measured GPU becomes a target with measured numbers", "[target]") {
   const Target t = measured_target(fixture("h200-measured.json"), 6016, "cuDNN 9.19");
   CHECK(t.id == "nvidia-h200");
   CHECK(t.name == "NVIDIA H200");
@@ -296,7 +296,7 @@ TEST_CASE("A measured GPU becomes a target whose numbers are measured", "[target
   CHECK(to_json(parse_target(to_json(t).dump(), "x.json")).dump() == to_json(t).dump());
 }
 
-TEST_CASE("The bus width that cuDNN gives is not replaced", "[target]") {
+TEST_CASE("The bus width from cuDNN is not replaced", "[target]") {
   Json properties = Json::parse(fixture("h200-measured.json"));
   properties["memoryBusWidth"] = 5120;
   CHECK(measured_target(properties.dump(), 6016, "").properties["memoryBusWidth"] == 5120);

@@ -149,7 +149,7 @@ TEST_CASE("The hash is 32 hexadecimal digits", "[graph][hash]") {
   CHECK(digits.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
-TEST_CASE("The hash does not see uids, names and values of scalars", "[graph][hash]") {
+TEST_CASE("The hash ignores uids, names and values of scalars", "[graph][hash]") {
   for (const OpGraph& graph : every_feature()) {
     INFO(to_json(graph).dump());
     CHECK(hash(renumbered(graph)) == hash(graph));
@@ -165,7 +165,7 @@ TEST_CASE("The hash does not see uids, names and values of scalars", "[graph][ha
   }));
 }
 
-TEST_CASE("The hash sees ragged offsets, whatever their uid", "[graph][hash]") {
+TEST_CASE("The hash includes ragged offsets, whatever their uid", "[graph][hash]") {
   auto ragged = [](int64_t extent) {
     OpGraph graph = causal();
     Tensor offsets;
@@ -182,7 +182,7 @@ TEST_CASE("The hash sees ragged offsets, whatever their uid", "[graph][hash]") {
   CHECK(hash(ragged(3)) != hash(causal()));
 }
 
-TEST_CASE("The hash sees every property of a tensor", "[graph][hash]") {
+TEST_CASE("The hash includes every property of a tensor", "[graph][hash]") {
   CHECK(hash_tells([](OpGraph& g) { ++tensor_named(g, "Q").dims[0]; }));
   CHECK(hash_tells([](OpGraph& g) { ++tensor_named(g, "Q").strides[1]; }));
   CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Q").data_type = DataType::bf16; }));
@@ -193,7 +193,7 @@ TEST_CASE("The hash sees every property of a tensor", "[graph][hash]") {
   CHECK(hash_tells([](OpGraph& g) { tensor_named(g, "Q").ragged_offset = tensor_named(g, "seq_len_q").uid; }));
 }
 
-TEST_CASE("The hash sees operations, their modes, types and wiring", "[graph][hash]") {
+TEST_CASE("The hash includes operations, their modes, types and wiring", "[graph][hash]") {
   CHECK(hash_tells([](OpGraph& g) { std::get<Pointwise>(g.operations[1]).mode = PointwiseMode::DIV; }));
   CHECK(hash_tells([](OpGraph& g) { std::get<Pointwise>(g.operations[2]).axis = 3; }));
   CHECK(hash_tells([](OpGraph& g) { std::get<Pointwise>(g.operations[1]).compute = DataType::f16; }));
@@ -209,7 +209,7 @@ TEST_CASE("The hash sees operations, their modes, types and wiring", "[graph][ha
   }));
 }
 
-TEST_CASE("The hash sees every port and every attribute of every operation", "[graph][hash]") {
+TEST_CASE("The hash includes every port and attribute of every operation", "[graph][hash]") {
   std::set<std::string> seen;  // "softmax/sink/operations": once each is enough
   for (const OpGraph& graph : every_feature()) {
     const std::string before = hash(graph);
@@ -252,7 +252,7 @@ TEST_CASE("The hash sees every port and every attribute of every operation", "[g
                                            {"sdpa_backward", 22}});
 }
 
-TEST_CASE("The hash sees the operations inside the single one, and which list they are in", "[graph][hash]") {
+TEST_CASE("The hash includes the operations inside the single one, and their list", "[graph][hash]") {
   for (const OpGraph& graph : every_feature()) {
     if (graph.score_operations.empty()) continue;
     OpGraph fewer = graph;
@@ -265,7 +265,7 @@ TEST_CASE("The hash sees the operations inside the single one, and which list th
   }
 }
 
-TEST_CASE("The hash does not see the order of operations and tensors", "[graph][hash]") {
+TEST_CASE("The hash ignores the order of operations and tensors", "[graph][hash]") {
   for (OpGraph graph : every_feature()) {
     const std::string before = hash(graph);
     std::reverse(graph.operations.begin(), graph.operations.end());
@@ -302,7 +302,7 @@ TEST_CASE("Hashes are stable across releases", "[graph][hash]") {
 
 // ---- JSON
 
-TEST_CASE("A graph survives its JSON text", "[graph][json]") {
+TEST_CASE("A graph round-trips through JSON", "[graph][json]") {
   for (const OpGraph& graph : every_feature()) {
     const std::string text = to_json(graph).dump();
     const OpGraph back = from_json(Json::parse(text));
@@ -311,7 +311,7 @@ TEST_CASE("A graph survives its JSON text", "[graph][json]") {
   }
 }
 
-TEST_CASE("Infinities survive JSON, which has none", "[graph][json]") {
+TEST_CASE("Infinities round-trip through JSON", "[graph][json]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   OpGraph graph = causal();
   REQUIRE(tensor_named(graph, "fill").value == -infinity);
@@ -321,7 +321,7 @@ TEST_CASE("Infinities survive JSON, which has none", "[graph][json]") {
   CHECK(tensor_named(back, "scale").value == infinity);
 }
 
-TEST_CASE("Optional properties survive JSON", "[graph][json]") {
+TEST_CASE("Optional properties round-trip through JSON", "[graph][json]") {
   OpGraph graph = causal();
   tensor_named(graph, "Q").ragged_offset = tensor_named(graph, "seq_len_q").uid;
   tensor_named(graph, "Q").reordering = Reordering::F8_128x4;
@@ -332,7 +332,7 @@ TEST_CASE("Optional properties survive JSON", "[graph][json]") {
   CHECK(tensor_named(back, "Q").alignment == 4);
 }
 
-TEST_CASE("Roles survive JSON, which has only those that the name does not tell", "[graph][json]") {
+TEST_CASE("Roles round-trip through JSON, which stores only roles that the name does not imply", "[graph][json]") {
   OpGraph graph = causal();
   CHECK(tensor_named(graph, "K^T").role == Role::k_transposed);
   CHECK_FALSE(contains(to_json(graph).dump(), "\"role\""));
@@ -347,7 +347,7 @@ TEST_CASE("Roles survive JSON, which has only those that the name does not tell"
   CHECK(contains(json.dump(), R"("name":"Q","role":"none")"));
 }
 
-TEST_CASE("Every role has a name of its own, and the name tells the role", "[graph][json]") {
+TEST_CASE("Every role has a unique name, and the name determines the role", "[graph][json]") {
   for (const auto& [role, word] : EnumNames<Role>::table) {
     INFO(word);
     CHECK(role_of_name(display_name(role)) == role);
@@ -356,7 +356,7 @@ TEST_CASE("Every role has a name of its own, and the name tells the role", "[gra
   CHECK(role_of_name("my tensor") == Role::none);
 }
 
-TEST_CASE("The JSON of an operation reads as cuDNN's names", "[graph][json]") {
+TEST_CASE("The JSON of an operation uses cuDNN's names", "[graph][json]") {
   CHECK(to_json(causal())["operations"][2].dump() ==
         R"({"kind":"pointwise","mode":"GEN_INDEX","axis":2,"compute":"i32","x":10,"y":11})");
   CHECK(to_json(graph_of(R"("pattern": "sdpa_composite", "dropout": 0.25)"))["operations"][9].dump() ==
@@ -370,7 +370,7 @@ TEST_CASE("The JSON of an operation reads as cuDNN's names", "[graph][json]") {
       R"("by_value":false,"reordering":"F16x16"})");
 }
 
-TEST_CASE("A graph with unknown or missing keys is refused with the place", "[graph][json]") {
+TEST_CASE("A graph with unknown or missing keys is refused with the location", "[graph][json]") {
   CHECK_THAT(refusal([](Json& j) { j["tensors"][1]["datatype"] = "f16"; }),
              StartsWith("operation graph: /tensors/1/datatype: unknown key \"datatype\" (did you mean \"data_type\"?); "
                         "allowed: \"uid\", \"name\""));
@@ -387,7 +387,7 @@ TEST_CASE("A graph with unknown or missing keys is refused with the place", "[gr
       "operation graph: /name: unknown key \"name\"; allowed: \"tensors\", \"operations\", \"score_operations\", \"dynamic_shapes\", \"override_shapes\"");
 }
 
-TEST_CASE("A graph with unknown values is refused with the place, the value and what is allowed", "[graph][json]") {
+TEST_CASE("A graph with unknown values is refused with location, value and allowed values", "[graph][json]") {
   CHECK_THAT(refusal([](Json& j) { j["operations"][1]["kind"] = "conv"; }),
              StartsWith("operation graph: /operations/1/kind: \"conv\" is not a known value; allowed: \"matmul\""));
   CHECK(refusal([](Json& j) { j["operations"][1] = 3; }) == "operation graph: /operations/1: 3 is not an object");
@@ -404,19 +404,19 @@ TEST_CASE("A graph with unknown values is refused with the place, the value and 
   CHECK(refusal([](Json& j) { j["tensors"][0] = 3; }) == "operation graph: /tensors/0: 3 is not an object");
 }
 
-TEST_CASE("Dims and strides must have one length", "[graph][json]") {
+TEST_CASE("Dims and strides must have the same length", "[graph][json]") {
   CHECK(refusal([](Json& j) {
           j["tensors"][0]["strides"] = {1, 1, 1};
         }) == "operation graph: /tensors/0/strides: [1,1,1] is not 4 integers, one for each of \"dims\"");
 }
 
-TEST_CASE("A port or a ragged offset that leads to no tensor is a usage error", "[graph][json]") {
+TEST_CASE("A port or ragged offset without a tensor is a usage error", "[graph][json]") {
   CHECK_THAT(refusal([](Json& j) { j["operations"][0]["a"] = 77; }), StartsWith("operation graph: "));
   CHECK_THAT(refusal([](Json& j) { j["operations"][0]["a"] = 77; }), ContainsSubstring("77"));
   CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["ragged_offset"] = 77; }), ContainsSubstring("77"));
 }
 
-TEST_CASE("Operations inside the single one are checked as the others are", "[graph][json]") {
+TEST_CASE("Operations inside the single one are checked like the others", "[graph][json]") {
   auto refused = [](auto change) {
     Json json = to_json(graph_of(R"("pattern": "sdpa_unified", "softcap": 30)"));
     change(json["score_operations"]);
@@ -431,7 +431,7 @@ TEST_CASE("Operations inside the single one are checked as the others are", "[gr
   CHECK(refused([](Json& list) { list = 3; }) == "operation graph: /score_operations: 3 is not an array");
 }
 
-TEST_CASE("Two tensors of one uid are refused", "[graph][json]") {
+TEST_CASE("Two tensors with one uid are refused", "[graph][json]") {
   CHECK_THAT(refusal([](Json& j) { j["tensors"].push_back(Json(j["tensors"][0])); }),
              StartsWith("operation graph: /tensors/5/uid: a second tensor"));
 }
@@ -467,7 +467,7 @@ TEST_CASE("The ports of an operation are its inputs, then its outputs", "[graph]
   CHECK(text == "a b m_override n_override c! ");
 }
 
-TEST_CASE("The drawing has a box an operation and an ellipse a real tensor", "[graph][dot]") {
+TEST_CASE("The drawing has a box per operation and an ellipse per real tensor", "[graph][dot]") {
   const std::string dot = to_dot(graph_of(R"("pattern": "two_matmul")"), "two");
   CHECK(lines_with(dot, "shape=box") ==
         "  op0 [shape=box, style=\"rounded,filled\", fillcolor=\"#e8f0d8\", label=\"matmul\"];\n"
@@ -483,7 +483,7 @@ TEST_CASE("The drawing has a box an operation and an ellipse a real tensor", "[g
         "  t3 -> op1 [label=\"b\"];\n  op1 -> t4 [label=\"c\"];\n");
 }
 
-TEST_CASE("Unread statistics are in the drawing, dashed", "[graph][dot]") {
+TEST_CASE("Unread statistics are dashed in the drawing", "[graph][dot]") {
   const std::string dot = to_dot(graph_of(R"("pattern": "sdpa_composite")"), "x");
   CHECK_THAT(lines_with(dot, "dashed"), ContainsSubstring("label=\"Stats\\nf32 2x3x8x1\""));
 }

@@ -21,7 +21,7 @@ void for_each(F&& f) {
 
 }  // namespace
 
-TEST_CASE("Every operation of an OpGraph has a table, under names of its own", "[graph][table]") {
+TEST_CASE("Every operation of an OpGraph has a table with unique names", "[graph][table]") {
   std::set<std::string> names, cudnn_names;
   std::set<int> descriptors;
   for_each_operation([&](auto table) {
@@ -57,7 +57,7 @@ TEST_CASE("Rows of one operation differ in name, attribute, log key and JSON key
   CHECK(attributes > 80);
 }
 
-TEST_CASE("The softmax inside an SDPA operation has what no attribute of its own sets", "[graph][table]") {
+TEST_CASE("The softmax inside an SDPA operation has the values that no attribute sets", "[graph][table]") {
   std::set<std::string> inner;
   for_each([&](const auto& table, const auto& row) {
     if (row.attribute.number == no_cudnn_name.number) inner.insert(std::string(table.name) + "." + row.name);
@@ -66,7 +66,7 @@ TEST_CASE("The softmax inside an SDPA operation has what no attribute of its own
                                        "sdpa_forward.softmax_y", "sdpa_forward.stats_log2", "sdpa_forward.sum_exp"});
 }
 
-TEST_CASE("Ports come inputs first, attributes apart from them", "[graph][table]") {
+TEST_CASE("Ports list inputs first, and attributes are separate", "[graph][table]") {
   SdpaForward op;
   std::vector<std::string> inputs, outputs, attributes;
   for_each_port(op, [&](const char* name, auto&, PortDirection direction) {

@@ -36,7 +36,7 @@ Tensor& tensor_named(OpGraph& graph, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("same_graph: maps every tensor to the one with its part, whatever order and numbering", "[graph]") {
+TEST_CASE("same_graph: maps every tensor to its counterpart, whatever the order and numbering", "[graph]") {
   for (const char* pass : {"fprop_train", "bprop"}) {
     const OpGraph graph =
         graph_of(R"({"pattern": "sdpa_composite", "batch": 2, "heads_q": 8, "heads_kv": 2, "seqlen": 512,
@@ -57,7 +57,7 @@ TEST_CASE("same_graph: maps every tensor to the one with its part, whatever orde
   }
 }
 
-TEST_CASE("same_graph: every edit makes another graph, order does not", "[graph]") {
+TEST_CASE("same_graph: every edit changes the graph, and reordering does not", "[graph]") {
   const std::string bias =
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64, "bias": "1hss"})";
   const std::string legacy =
@@ -83,7 +83,7 @@ TEST_CASE("same_graph: every edit makes another graph, order does not", "[graph]
   CHECK(same_graph(reversed, graph_of(causal)));
 }
 
-TEST_CASE("same_graph: everything about a tensor counts", "[graph]") {
+TEST_CASE("same_graph: compares every property of a tensor", "[graph]") {
   const OpGraph original = graph_of(causal);
   const std::pair<const char*, void (*)(Tensor&)> changes[] = {
       {"alignment", [](Tensor& t) { t.alignment = 8; }},
@@ -106,7 +106,7 @@ TEST_CASE("same_graph: everything about a tensor counts", "[graph]") {
   CHECK_FALSE(same_graph(ragged, original));
 }
 
-TEST_CASE("same_graph: what cuDNN does not read makes no difference", "[graph]") {
+TEST_CASE("same_graph: ignores what cuDNN does not read", "[graph]") {
   OpGraph graph = graph_of(causal), other = graph;
   std::get<Pointwise>(other.operations.at(1)).axis = 0;  // the scale's product
   CHECK(same_graph(graph, other));
@@ -128,7 +128,7 @@ TEST_CASE("same_graph: what cuDNN does not read makes no difference", "[graph]")
   CHECK_FALSE(same_graph(graph, other));
 }
 
-TEST_CASE("same_graph: ties are broken, and wiring that looks alike everywhere is told apart", "[graph]") {
+TEST_CASE("same_graph: breaks ties, and distinguishes wiring that looks alike", "[graph]") {
   // Rings of products of one kind each: from every place, two rings of three look like one ring of six.
   auto rings = [](const std::vector<size_t>& lengths) {
     OpGraph graph;
@@ -155,7 +155,7 @@ TEST_CASE("same_graph: ties are broken, and wiring that looks alike everywhere i
   CHECK(uids->size() == 10);
 }
 
-TEST_CASE("differences: operations by what they are instead, and what is missing or too many", "[graph]") {
+TEST_CASE("differences: lists replaced, missing and extra operations", "[graph]") {
   const OpGraph original = graph_of(causal);
   OpGraph changed = original;
   std::get<Pointwise>(changed.operations.at(1)).mode = PointwiseMode::ADD;

@@ -36,7 +36,7 @@ std::string refusal(F change) {
 
 }  // namespace
 
-TEST_CASE("cuDNN's JSON: uids are names or numbers, and null is as good as absent", "[import]") {
+TEST_CASE("cuDNN's JSON: uids are names or numbers, and null means absent", "[import]") {
   const ImportedGraph imported = import_backend_json(one_matmul());
   CHECK(imported.missing.empty());
   REQUIRE(imported.graph.operations.size() == 1);
@@ -48,14 +48,14 @@ TEST_CASE("cuDNN's JSON: uids are names or numbers, and null is as good as absen
   CHECK(imported.graph.tensors.at(0).dims == std::vector<int64_t>{1, 8, 8});
 }
 
-TEST_CASE("cuDNN's JSON: what attnprobe does not know is noted with its place", "[import]") {
+TEST_CASE("cuDNN's JSON: unknown parts are noted with their location", "[import]") {
   Json json = one_matmul();
   json["tensors"][1]["colour/shade"] = 7;
   CHECK(import_backend_json(json).missing ==
         std::vector<std::string>{"\"/tensors/1/colour~1shade\", which attnprobe does not know"});
 }
 
-TEST_CASE("cuDNN's JSON: a wrong value is named with its place and what is allowed", "[import]") {
+TEST_CASE("cuDNN's JSON: a wrong value is reported with its location and allowed values", "[import]") {
   CHECK(refusal([](Json&) {}) == "no error");
   CHECK(refusal([](Json& j) { j = 3; }) == "operationGraph: 3 is not an object");
   CHECK(refusal([](Json& j) { j.erase("nodes"); }) == "operationGraph: the key \"nodes\" is missing");

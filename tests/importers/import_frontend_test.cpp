@@ -108,7 +108,7 @@ Json primitive_graph() {
 
 }  // namespace
 
-TEST_CASE("frontend json: every real graph becomes the graph that cudnn-frontend hands to cuDNN") {
+TEST_CASE("frontend json: every real graph becomes the graph that cudnn-frontend passes to cuDNN") {
   REQUIRE(frontend_fixture().size() >= 60);
   for (const Json& line : frontend_fixture()) {
     INFO(line["name"]);
@@ -127,7 +127,7 @@ TEST_CASE("frontend json: every real graph becomes the graph that cudnn-frontend
   }
 }
 
-TEST_CASE("frontend json: an imported config survives being written and read as one") {
+TEST_CASE("frontend json: an imported config round-trips") {
   for (const Json& line : frontend_fixture()) {
     INFO(line["name"]);
     const FrontendGraph imported = import_frontend_json(line["frontend"]);
@@ -192,7 +192,7 @@ TEST_CASE("frontend json: primitive nodes become operations, with what cudnn-fro
   CHECK(test::text(graph, tensor(graph, second.c)) == "f16 2x3x64x16 3072,1024,16,1");
 }
 
-TEST_CASE("frontend json: what is no attention is named") {
+TEST_CASE("frontend json: graphs without attention are named") {
   Json json = primitive_graph();
   json["nodes"][1] = {{"tag", "CONV_FPROP"}, {"inputs", nullptr}, {"outputs", nullptr}};
   const FrontendGraph imported = import_frontend_json(json);
@@ -201,7 +201,7 @@ TEST_CASE("frontend json: what is no attention is named") {
   CHECK(noted(imported, "no attention: node 1 is CONV_FPROP"));
 }
 
-TEST_CASE("frontend json: a wrong value is named with its place and what is allowed") {
+TEST_CASE("frontend json: a wrong value is reported with its location and allowed values") {
   CHECK(contains(refusal(Json::array()), "\"context\" and \"nodes\""));
   const Json good = fixture_graph("causal (cudnn-frontend 11700)");
   CHECK(refusal(good).empty());
@@ -232,7 +232,7 @@ TEST_CASE("frontend json: a wrong value is named with its place and what is allo
       contains(changed(k + "/data_type", "INT4"), k + "/data_type: \"INT4\" is not a known value; allowed: \"HALF\""));
 }
 
-TEST_CASE("frontend json: nothing that is taken away or exchanged does more than an error") {
+TEST_CASE("frontend json: removed or swapped parts give only an error") {
   const std::vector<Json> values = {nullptr, -1, 1.5, "x", Json::array(), Json::object(), true, uint64_t(1) << 63};
   for (const char* name : {"causal (cudnn-frontend 11700)", "bprop ragged (cudnn-frontend 11200)"}) {
     const Json flat = fixture_graph(name).flatten();

@@ -98,7 +98,7 @@ TEST_CASE("the log of every feature's graph gives the graph back", "[log_import]
   check_graphs(logged_graphs(features().messages), features().graphs);
 }
 
-TEST_CASE("the log of the oldest cuDNN and of the newest gives graphs back as well", "[log_import][versions]") {
+TEST_CASE("the logs of the oldest and the newest cuDNN give the graphs back", "[log_import][versions]") {
   for (const FoundLibrary& library : three_libraries()) {
     INFO(library.version);
     const Logged logged = log_of("configs/features/masks.json configs/features/ragged-and-paged.json", library.path);
@@ -116,7 +116,7 @@ TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_impor
   check_graphs(logged_graphs(logged.messages), logged.graphs);
 }
 
-TEST_CASE("the graph comes back where all tensors are made first, as cudnn-frontend does it", "[log_import][slow]") {
+TEST_CASE("the graph is rebuilt if all tensors are created first, as in cudnn-frontend", "[log_import][slow]") {
   std::vector<LogCall> messages, tensors, others;
   const auto flush = [&] {
     messages.insert(messages.end(), tensors.begin(), tensors.end());
@@ -163,7 +163,7 @@ TEST_CASE("logs of older and newer versions", "[log_import]") {
   }
 }
 
-TEST_CASE("a tree without the calls before it: what it leaves out is said", "[log_import]") {
+TEST_CASE("a tree without the calls before it: missing parts are reported", "[log_import]") {
   const auto imported = import_log_tree(logged_fixture("cudnn-9.10-composite").tree());
   CHECK(imported.graph.operations.size() == logged_fixture("cudnn-9.10-composite").graph.operations.size());
   const auto says = [](const std::vector<std::string>& lines, const std::string& words) {
@@ -189,7 +189,7 @@ TEST_CASE("a tree without the calls before it: what it leaves out is said", "[lo
   CHECK_THAT(single.missing[1], StartsWith("whether extents may change"));
 }
 
-TEST_CASE("what the graph itself was told is in the calls before it, not in its tree", "[log_import]") {
+TEST_CASE("attributes of the graph itself are in the calls before it, not in its tree", "[log_import]") {
   const Fixture loaded = logged_fixture("cudnn-9.28-single");
   // Messages that set the graph's attributes `names`; "" is a message truncated before the name. The last is the
   // graph's.
@@ -233,7 +233,7 @@ TEST_CASE("what the graph itself was told is in the calls before it, not in its 
   CHECK_THAT(twice.missing[0], ContainsSubstring("cuDNN cut off 2 messages"));
 }
 
-TEST_CASE("lines below the graph's own line are enough, and a message that is cut off says so", "[log_import]") {
+TEST_CASE("lines below the graph's own line are enough, and a truncated message is reported", "[log_import]") {
   const auto whole = logged_fixture("cudnn-9.10-composite").tree();
   const std::vector<std::string> below(whole.begin() + 1, whole.end());
   CHECK(hash(import_log_tree(below).graph) == hash(import_log_tree(whole).graph));
@@ -244,7 +244,7 @@ TEST_CASE("lines below the graph's own line are enough, and a message that is cu
   CHECK(test::contains(imported.missing.at(0), "cuDNN cut its message off"));
 }
 
-TEST_CASE("the calls before make up for a message that is cut off", "[log_import]") {
+TEST_CASE("earlier calls complete a truncated message", "[log_import]") {
   Fixture loaded = logged_fixture("cudnn-9.10-composite");
   auto& tree = loaded.messages.back().lines;
   tree.resize(200);
@@ -256,7 +256,7 @@ TEST_CASE("the calls before make up for a message that is cut off", "[log_import
   CHECK(hash(imported[0].graph) == hash(loaded.graph));
 }
 
-TEST_CASE("what a log has and an operation graph has no place for is missing", "[log_import]") {
+TEST_CASE("parts of a log that an operation graph cannot express are reported", "[log_import]") {
   Fixture loaded = logged_fixture("cudnn-9.10-composite");
   for (auto& call : loaded.messages)
     for (auto& line : call.lines) {
@@ -277,7 +277,7 @@ TEST_CASE("what a log has and an operation graph has no place for is missing", "
   CHECK(std::get<Pointwise>(imported->graph.operations.at(1)).alpha2 == 0.5);
 }
 
-TEST_CASE("wrong values are named", "[log_import]") {
+TEST_CASE("wrong values in a log are reported", "[log_import]") {
   const char* composite = "cudnn-9.10-composite";
   CHECK_THAT(
       error_with(composite, "CUDNN_DATA_HALF", "CUDNN_DATA_QUARTER"),
@@ -294,7 +294,7 @@ TEST_CASE("wrong values are named", "[log_import]") {
              ContainsSubstring("not an operation graph"));
 }
 
-TEST_CASE("damaged logs give graphs that hold together, or usage errors", "[log_import][random]") {
+TEST_CASE("damaged logs give consistent graphs or usage errors", "[log_import][random]") {
   std::mt19937 random(7);
   const auto below = [&](size_t limit) { return random() % std::max<size_t>(limit, 1); };
   size_t graphs = 0, errors = 0;

@@ -70,7 +70,7 @@ TEST_CASE("an entry has head, body, time and writer", "[log]") {
   CHECK(e.whole);
 }
 
-TEST_CASE("a real log: every entry is whole, however the file is cut into pieces", "[log]") {
+TEST_CASE("a real log: every entry is complete, however the file is split", "[log]") {
   const std::string log = log_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz");
   const Split whole = split_log(log);
   CHECK(whole.entries.size() == 799);
@@ -79,7 +79,7 @@ TEST_CASE("a real log: every entry is whole, however the file is cut into pieces
   check_same(whole, split_log(log, 3));
 }
 
-TEST_CASE("Windows line ends and launchers' prefixes are not part of a line", "[log]") {
+TEST_CASE("Windows line ends and launcher prefixes are not part of a line", "[log]") {
   const std::string plain = entry("cudnnCreate()", "a: type=int; val=1;");
   std::string windows;
   for (const char c : plain) windows += c == '\n' ? std::string("\r\n") : std::string(1, c);
@@ -88,7 +88,7 @@ TEST_CASE("Windows line ends and launchers' prefixes are not part of a line", "[
     check_same(split_log(plain), split_log(entry("cudnnCreate()", "a: type=int; val=1;", 570, prefix)));
 }
 
-TEST_CASE("text of other programs is told apart, also in the middle of an entry", "[log]") {
+TEST_CASE("text of other programs is separated, even inside an entry", "[log]") {
   std::string log = entry("cudnnCreate()", "a: type=int; val=1;");
   log.insert(log.find("i! Time"), "epoch 3, loss 0.25!\nWarning: the GPU is warm\n");
   const auto split = split_log("Hi! there\n" + log);
@@ -99,7 +99,7 @@ TEST_CASE("text of other programs is told apart, also in the middle of an entry"
   CHECK(split.text.at(1) == "epoch 3, loss 0.25!");
 }
 
-TEST_CASE("entries that two writers mixed keep their ends", "[log]") {
+TEST_CASE("entries mixed by two writers keep their ends", "[log]") {
   const std::string a = entry("cudnnSetStream()", "a: type=int; val=1;", 1);
   const std::string b = entry("cudnnCreate()", "b: type=int; val=2;", 2);
   std::string log = a;
@@ -113,7 +113,7 @@ TEST_CASE("entries that two writers mixed keep their ends", "[log]") {
   CHECK(split.entries[1].lines == std::vector<std::string>{"    a: type=int; val=1;"});
 }
 
-TEST_CASE("an entry without its end is given, and said not to be whole", "[log]") {
+TEST_CASE("an entry without its end is returned and marked incomplete", "[log]") {
   const std::string log = entry("cudnnCreate()", "a: type=int; val=1;");
   const auto split = split_log(log.substr(0, log.find("i! Process")));
   REQUIRE(split.entries.size() == 1);
@@ -121,7 +121,7 @@ TEST_CASE("an entry without its end is given, and said not to be whole", "[log]"
   CHECK(split.entries[0].lines.size() == 1);
 }
 
-TEST_CASE("a line without end does not fill the memory", "[log]") {
+TEST_CASE("an endless line does not fill the memory", "[log]") {
   LogSplitter splitter([](LogEntry&&) {},
                        [](std::string_view line, int64_t) { CHECK(line.size() == LogSplitter::longest_line); });
   const std::string piece(1 << 20, 'x');
@@ -131,7 +131,7 @@ TEST_CASE("a line without end does not fill the memory", "[log]") {
   CHECK(splitter.lines() == 1);
 }
 
-TEST_CASE("gzip and xz are seen by their first bytes, what is left of a cut file is given", "[input]") {
+TEST_CASE("gzip and xz are detected by their first bytes, and a truncated file gives what it has", "[input]") {
   const TemporaryFolder folder;
   const std::string text(300'000, 'a');
   const auto gz = folder.path() / "log.gz";
@@ -169,7 +169,7 @@ TEST_CASE("gzip and xz are seen by their first bytes, what is left of a cut file
   CHECK_THROWS_WITH(read_input(folder.path().string(), take), ContainsSubstring("cannot be read"));
 }
 
-TEST_CASE("a log is read in time that grows with its length, whatever its bytes", "[log]") {
+TEST_CASE("a log is read in linear time, whatever its bytes", "[log]") {
   const auto seconds_of = [](const std::string& text) {
     const std::clock_t begin = std::clock();  // of this process: the machine may be busy with other work
     LogSplitter splitter([](LogEntry&&) {}, [](std::string_view, int64_t) {});

@@ -89,7 +89,7 @@ TEST_CASE("Among viable candidates only the rejected ones have a block", "[log]"
   CHECK(configs[0].reasons.size() == 5);
 }
 
-TEST_CASE("The lines of a log file carry markers, which do not count", "[log]") {
+TEST_CASE("Markers of log file lines are ignored", "[log]") {
   const auto configs = parse_engine_configs(fixture("log-file-pytorch-h200.txt"));
   REQUIRE(configs.size() == 1);
   CHECK(configs[0].engine == 2);
@@ -97,7 +97,7 @@ TEST_CASE("The lines of a log file carry markers, which do not count", "[log]") 
   CHECK(configs[0].reasons[0].status == "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT");
 }
 
-TEST_CASE("Warning and error markers do not count either", "[log]") {
+TEST_CASE("Warning and error markers are ignored", "[log]") {
   for (const char* marker : {"i! ", "w! ", "e! "}) {
     INFO(marker);
     const std::string text = replaced(fixture("forum-318288.txt"), "i! ", marker);
@@ -106,7 +106,7 @@ TEST_CASE("Warning and error markers do not count either", "[log]") {
   }
 }
 
-TEST_CASE("Lines quoted in a forum are understood without their call", "[log]") {
+TEST_CASE("Lines quoted in a forum post are understood without their call", "[log]") {
   const auto configs = parse_engine_configs(fixture("forum-318288.txt"));
   REQUIRE(configs.size() == 1);
   CHECK(configs[0].engine == 7);
@@ -117,7 +117,7 @@ TEST_CASE("Lines quoted in a forum are understood without their call", "[log]") 
                "Multi-GEMM is only supported on Hopper at: receive_op_->target != fort_device::SM90"});
 }
 
-TEST_CASE("CRLF line ends leave no trace", "[log]") {
+TEST_CASE("CRLF line ends are ignored", "[log]") {
   check_forum_case(parse_engine_configs(replaced(fixture("support-checks-l40s-two-matmul-mode-a.txt"), "\n", "\r\n")));
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("NUL bytes end lines, as in the callback's message", "[log]") {
       replaced(fixture("support-checks-l40s-two-matmul-mode-a.txt"), "\n", std::string("\n\0", 2))));
 }
 
-TEST_CASE("A block that is cut off is left out, with its reasons", "[log]") {
+TEST_CASE("A truncated block is omitted with its reasons", "[log]") {
   const std::string whole = fixture("support-checks-l40s-two-matmul-mode-a.txt");
   const std::string cut = replaced(whole, "\"CUDNN_KNOB_TYPE_KERNEL_CFG\":0}};", "\"CUDNN_KNOB_TY");
   CHECK(parse_engine_configs(cut).empty());
@@ -140,7 +140,7 @@ TEST_CASE("A block that is cut off is left out, with its reasons", "[log]") {
   CHECK(texts(configs.at(0).reasons) == Texts{"whole"});
 }
 
-TEST_CASE("A text that ends anywhere is read without harm", "[log]") {
+TEST_CASE("A text truncated anywhere is read safely", "[log]") {
   const std::string whole = fixture("support-checks-l40s-two-matmul-fallback.txt");
   size_t most = 0;
   for (size_t length = 0; length < whole.size(); length += 37) {
@@ -151,7 +151,7 @@ TEST_CASE("A text that ends anywhere is read without harm", "[log]") {
   CHECK(parse_engine_configs("").empty());
 }
 
-TEST_CASE("Entries that are not an engine config are left out", "[log]") {
+TEST_CASE("Entries that are not an engine config are omitted", "[log]") {
   for (const char* json : {"{}", "[]", "3", "{\"engineId\":\"2\"}", "not json", "{\"engineId\":2", ""}) {
     INFO(json);
     CHECK(parse_engine_configs(fmt::format("{}    engineConfig: type=json; val={};\n", checks, json)).empty());
@@ -165,7 +165,7 @@ TEST_CASE("A brace in a string does not end the JSON", "[log]") {
   CHECK(configs[0].knobs == Knobs{{"STAGES", 2}, {"odd", 1}});
 }
 
-TEST_CASE("Reasons of the next call are not the engine config's", "[log]") {
+TEST_CASE("Reasons of the next call are not attributed to the engine config", "[log]") {
   const auto configs = parse_engine_configs(checks + block(1, "its own") + other_call +
                                             "    Warning: CUDNN_STATUS_BAD_PARAM; Reason: of another call\n" + checks +
                                             block(2, "second"));
@@ -207,7 +207,7 @@ TEST_CASE("Engines that other calls name are not candidates", "[log]") {
   CHECK(engines(parse_candidates(visualize + line + other_call + line)) == Ids{5});
 }
 
-TEST_CASE("A candidate that is cut off is left out", "[log]") {
+TEST_CASE("A truncated candidate is omitted", "[log]") {
   CHECK(parse_candidates(std::string(visualize) +
                          "    apiLog: type=json; val={\"operationGraph\":{},\"engine\":{\"engineId\":5,")
             .empty());
@@ -274,7 +274,7 @@ TEST_CASE("A status is of one family, by number and by name", "[status]") {
   }
 }
 
-TEST_CASE("Only the 3000s mean unsupported", "[status]") {
+TEST_CASE("Only statuses from 3000 to 3999 mean unsupported", "[status]") {
   CHECK(family_of(3010) == StatusFamily::not_supported);
   CHECK(family_of(2000) == StatusFamily::bad_param);
   CHECK(family_of(4002) == StatusFamily::internal_error);

@@ -86,7 +86,7 @@ TEST_CASE("a sub-library that is a text file is named", "[environment]") {
   check_environment(run_attnprobe(problem + copy.option()), "libcudnn_engines_runtime_compiled.so.9");
 }
 
-TEST_CASE("a sub-library that is cut off is named, and no process dies of it", "[environment]") {
+TEST_CASE("a truncated sub-library is named, and crashes no process", "[environment]") {
   const CudnnCopy copy;
   const std::string name = "libcudnn_engines_runtime_compiled.so.9";
   const fs::path whole = fs::canonical(copy.file(name));
@@ -100,7 +100,7 @@ TEST_CASE("a sub-library that is cut off is named, and no process dies of it", "
   CHECK(contains(run.json()["results"][0]["root_cause"]["explanation"], "cut off"));
 }
 
-TEST_CASE("libcudnn.so.9 itself missing, or no such folder", "[environment]") {
+TEST_CASE("libcudnn.so.9 or its folder is missing", "[environment]") {
   const CudnnCopy copy;
   fs::remove(copy.file("libcudnn.so.9"));
   const Run run = run_attnprobe(problem + copy.option());
@@ -110,7 +110,7 @@ TEST_CASE("libcudnn.so.9 itself missing, or no such folder", "[environment]") {
   CHECK(run_attnprobe(problem, {{"ATTNPROBE_CUDNN", "/nowhere"}}).exit_code == 3);
 }
 
-TEST_CASE("a library whose files cannot be read has no digest that another could have", "[environment]") {
+TEST_CASE("an unreadable library has no digest that another could share", "[environment]") {
   const TemporaryFolder folder;
   for (const auto& digest_of : {cudnn::build_of_library, cudnn::times_of_library}) {
     try {
@@ -123,14 +123,14 @@ TEST_CASE("a library whose files cannot be read has no digest that another could
   }
 }
 
-TEST_CASE("a file named libcudnn.so.9 that is another library", "[environment]") {
+TEST_CASE("a file named libcudnn.so.9 that is a different library", "[environment]") {
   const CudnnCopy copy;
   fs::remove(copy.file("libcudnn.so.9"));
   fs::create_symlink(fs::canonical(ATTNPROBE_TEST_NULL_DRIVER), copy.file("libcudnn.so.9"));
   check_environment(run_attnprobe(problem + copy.option()), "is not a cuDNN 9");
 }
 
-TEST_CASE("NVRTC missing is told, not a verdict", "[environment]") {
+TEST_CASE("missing NVRTC is reported and not a verdict", "[environment]") {
   // The first place searched is next to cuDNN, and a broken file there is not skipped.
   const CudnnCopy copy;
   const int64_t major =
@@ -142,14 +142,14 @@ TEST_CASE("NVRTC missing is told, not a verdict", "[environment]") {
   CHECK(contains(hidden.json()["results"][0]["root_cause"]["explanation"], "NVRTC"));
 }
 
-TEST_CASE("cuBLASLt missing is told, where cuDNN itself would abort", "[environment]") {
+TEST_CASE("missing cuBLASLt is reported where cuDNN itself would abort", "[environment]") {
   const CudnnCopy copy;
   if (cudnn::is_jit_only(copy.file("libcudnn.so.9").parent_path())) return;  // the small one needs none
   write(copy.file("libcublasLt.so.13"), "not a library\n");
   check_environment(run_attnprobe(problem + copy.option()), "libcublasLt.so.13");
 }
 
-TEST_CASE("a real GPU asked for where there is no driver", "[environment]") {
+TEST_CASE("a real GPU is requested without a driver", "[environment]") {
   const Run run =
       run_attnprobe("--heads 8 --seqlen 128 --head-dim 64 --target device:0", {{"CUDA_VISIBLE_DEVICES", ""}});
   CHECK(run.exit_code == 3);
@@ -160,7 +160,7 @@ TEST_CASE("the null driver missing", "[environment]") {
   check_environment(run_attnprobe(problem, {{"ATTNPROBE_NULL_DRIVER", "/nowhere.so"}}), "libattnprobe_null_driver.so");
 }
 
-TEST_CASE("something else in the null driver's place", "[environment]") {
+TEST_CASE("a different file replaces the null driver", "[environment]") {
   check_environment(run_attnprobe(problem, {{"ATTNPROBE_NULL_DRIVER", cudnn_path()}}),
                     "is not attnprobe's null driver");
 }
@@ -181,7 +181,8 @@ TEST_CASE("help, doctor, targets and schema work with no cuDNN, driver or GPU", 
   CHECK(told);
 }
 
-TEST_CASE("doctor tells every file of the cuDNN in use, and that simulation and compilation work", "[environment]") {
+TEST_CASE("doctor lists every file of the cuDNN in use, and reports that simulation and compilation work",
+          "[environment]") {
   const Run run = run_attnprobe("doctor --format json");
   CHECK(run.exit_code == 0);
   const Json diagnosis = run.json();
@@ -207,7 +208,7 @@ TEST_CASE("the program links neither cuDNN nor the CUDA driver", "[environment]"
   CHECK_FALSE(contains(run.out, "libcuda"));
 }
 
-TEST_CASE("candidates come in the documented order, each with the rule that found it", "[environment]") {
+TEST_CASE("candidates are in the documented order, each with the rule that found it", "[environment]") {
   const CudnnCopy copy;
   setenv("ATTNPROBE_CUDNN", copy.file("libcudnn.so.9").c_str(), 1);
   const auto found = cudnn::find_libraries("");
@@ -231,8 +232,7 @@ TEST_CASE("without a home nothing is loaded from the working directory", "[envir
   }
 }
 
-TEST_CASE("a cuDNN that others may have written is passed over by a search, and taken where it is named",
-          "[environment]") {
+TEST_CASE("a cuDNN that other users can write is skipped by a search but loaded if named", "[environment]") {
   const CudnnCopy copy;
   const fs::path folder = copy.file("libcudnn.so.9").parent_path();
   const auto finds_copy = [&] {

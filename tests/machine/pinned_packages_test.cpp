@@ -22,7 +22,7 @@ std::map<std::string, std::string> pins(const std::string& name, const std::stri
 
 }  // namespace
 
-TEST_CASE("pins are read from every usual file", "[bugs]") {
+TEST_CASE("pinned versions are read from every usual file", "[bugs]") {
   const auto requirements =
       pins("requirements.txt",
            "# comment\n--index-url https://example.org\ntorch[opt-einsum] == 2.9.1 ; python_version > '3.9' \\\n"
@@ -48,7 +48,7 @@ TEST_CASE("pins are read from every usual file", "[bugs]") {
   CHECK_THROWS_AS(pins("notes.txt", "nothing here\n"), Error);
 }
 
-TEST_CASE("pins become a framework and its cuDNN", "[bugs]") {
+TEST_CASE("pinned versions determine a framework and its cuDNN", "[bugs]") {
   const TemporaryFolder folder;
   const auto file = folder.file("my.lock", "torch==2.9.1\nnvidia-cudnn-cu12==9.10.2.21\nrequests==2.0\n");
   const auto words = studies::pinned_words(file.string());

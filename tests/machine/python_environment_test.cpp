@@ -105,7 +105,7 @@ std::string real_version() {
 
 }  // namespace
 
-TEST_CASE("A library's version is read from its file, unloaded", "[doctor]") {
+TEST_CASE("A library's version is read from its file without loading it", "[doctor]") {
   CHECK(CudnnVersion::parse(real_version()));
   CHECK(cudnn::version_of_file(real_folder() / "libcudnn.so.9").empty());
   CHECK(cudnn::version_of_file("/nowhere").empty());
@@ -119,7 +119,7 @@ TEST_CASE("A library's version is read from its file, unloaded", "[doctor]") {
     CHECK(cudnn::version_of_file(folder.file("cut.so", bytes.substr(0, kept))).empty());
 }
 
-TEST_CASE("Versions and what is asked of them", "[doctor]") {
+TEST_CASE("Versions are compared with requirements", "[doctor]") {
   for (const char* specifier :
        {"", "==9.10.2.21", ">=9.1,<10.0", "<10,>=9.10.2.21", "~=9.10", "==9.*", "!=9.11.*", ">9"})
     CHECK(satisfies("9.10.2.21", specifier));
@@ -128,7 +128,7 @@ TEST_CASE("Versions and what is asked of them", "[doctor]") {
   CHECK(normalised_package("Nvidia_cuDNN.cu12") == "nvidia-cudnn-cu12");
 }
 
-TEST_CASE("The releases' own files say which cuDNN a gate wants", "[doctor]") {
+TEST_CASE("The releases' own files name the cuDNN that a gate requires", "[doctor]") {
   REQUIRE(rules::gate_release("torch", "2.8.0+cu128") != nullptr);
   CHECK(rules::gate_release("torch", "2.8.0+cu128")->cudnn == "9.10.2.21");
   CHECK(rules::gate_release("torch", "9.9.9") == nullptr);
@@ -142,7 +142,7 @@ TEST_CASE("The releases' own files say which cuDNN a gate wants", "[doctor]") {
   CHECK(newest.empty());
 }
 
-TEST_CASE("doctor --python: an environment in order", "[doctor]") {
+TEST_CASE("doctor --python: a correct environment has no findings", "[doctor]") {
   const VirtualEnvironment venv;
   venv.install_cudnn("nvidia_cudnn_cu13", real_version() + ".56");
   venv.install_nvrtc("13.0.88", "13.0");
@@ -161,7 +161,7 @@ TEST_CASE("doctor --python: an environment in order", "[doctor]") {
   }
 }
 
-TEST_CASE("doctor --python: each thing that goes wrong has a name and a command", "[doctor][slow]") {
+TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][slow]") {
   const std::string version = real_version() + ".56";
   const VirtualEnvironment venv;
   const auto ids = [&](int driver = 13000) { return ids_of(inspect_python(venv.python(), {driver, {}}).problems); };
@@ -339,7 +339,7 @@ TEST_CASE("doctor says which cuDNN a framework loads, and what attnprobe's extra
   }
 }
 
-TEST_CASE("The extras are pyproject.toml's", "[doctor]") {
+TEST_CASE("The extras are those of pyproject.toml", "[doctor]") {
   std::string words;
   for (const auto& change : extra_changes({})) {
     std::string line = change.extra + " = [";
@@ -349,7 +349,7 @@ TEST_CASE("The extras are pyproject.toml's", "[doctor]") {
   }
 }
 
-TEST_CASE("doctor --python: a system cuDNN before the environment's", "[doctor]") {
+TEST_CASE("doctor --python: a system cuDNN shadows the environment's", "[doctor]") {
   const VirtualEnvironment venv;
   venv.install_cudnn("nvidia_cudnn_cu13", real_version() + ".56");
   venv.install_nvrtc("13.0.88", "13.0");
@@ -368,7 +368,7 @@ TEST_CASE("doctor --python: a system cuDNN before the environment's", "[doctor]"
   CHECK(json["cudnn_version"] == real_version());
 }
 
-TEST_CASE("doctor --python and --pid refuse what they cannot look at", "[doctor]") {
+TEST_CASE("doctor --python and --pid refuse what they cannot examine", "[doctor]") {
   const std::pair<const char*, const char*> cases[] = {
       {"--python /nowhere", "--python /nowhere: there is no such file or folder"},
       {"--python /proc", "--python /proc: no site-packages found"},
@@ -383,7 +383,7 @@ TEST_CASE("doctor --python and --pid refuse what they cannot look at", "[doctor]
   }
 }
 
-TEST_CASE("doctor --pid: what a process has loaded, from its map", "[doctor]") {
+TEST_CASE("doctor --pid: lists a process's loaded libraries from its memory map", "[doctor]") {
   const TemporaryFolder other;
   copy_as_other_version(real_folder() / "libcudnn_graph.so.9", other.path() / "libcudnn_graph.so.9");
   const auto look = [&](const std::string& preload, const std::string& before = "") {
@@ -409,7 +409,7 @@ TEST_CASE("doctor --pid: what a process has loaded, from its map", "[doctor]") {
   CHECK(gone.json()["libraries"][0]["deleted"] == true);
 }
 
-TEST_CASE("A map's libraries, and what does not go together", "[doctor]") {
+TEST_CASE("A memory map's libraries and their conflicts", "[doctor]") {
   const auto map_of = [](const std::vector<std::string>& paths) {
     std::string text = "7f0 r-xp 00000000 00:00 0 [vdso]\n";
     for (const auto& path : paths)
