@@ -27,7 +27,7 @@ def hits(name, text):
 
 
 class Words(unittest.TestCase):
-    def test_each_rule_hits_its_example_and_not_the_better_one(self):
+    def test_each_rule_matches_its_bad_example_only(self):
         for bad, good in (("This is no config.", "This is not a config. It is no longer one."), ("Put it beside the GPU.", "Put it next to the GPU."),
                           ("Nobody asks.", "You ask."), ("What is unknown is left out.", "What is unknown? Unknown keys are ignored."),
                           ("Whose shape is it.", "It is a shape whose size is 1."), ("See what helps.", "See the fixes."), ("Use it alone.", "Use only it."),
@@ -63,7 +63,7 @@ class Sources(unittest.TestCase):
                 "const char d = '\"';\nauto e = \"a/b alone\";\n")
         self.assertCountEqual(hits("lib/a.cpp", text), [("strings", 4, '"alone" → only'), ("strings", 6, '"nobody" → you, or name who it is'), ("comments", 1, '"alone" → only')])
 
-    def test_comments_behind_code_are_apart(self):
+    def test_comments_after_code_are_separate(self):
         words = "eleven " * 12
         self.assertEqual(findings("a.hpp", f"struct A {{\n  int a;  // {words}\n  int b;  // {words}\n}};\n"), [])
         self.assertEqual(hits("a.hpp", f"int a;  // {words}\n        // {words} {words}\n// {words}\n"), [("comments", 1, "36 words, at most 25")])
@@ -78,7 +78,7 @@ class Sources(unittest.TestCase):
 
 
 class Exceptions(unittest.TestCase):
-    def test_one_is_by_file_and_text_and_has_a_reason(self):
+    def test_exceptions_have_file_text_and_reason(self):
         one = {"files": ["a.md"], "text": "people", "reason": "a quotation of another page"}
         self.assertEqual(findings("a.md", "Some people.", [one]), [])
         self.assertEqual(len(findings("b.md", "Some people.", [one])), 1)

@@ -137,7 +137,7 @@ class CudnnCommand(unittest.TestCase):
         self.assertIn("is here", self.run_it("cudnn", "fetch", "9.19", PATH="/nowhere").stdout)
         self.assertRegex(self.run_it("cudnn", "list").stdout, r"9\.19\.1\.2 +13 +small")
 
-    def test_full_replaces_small_and_brings_cublas(self):
+    def test_full_replaces_small_and_includes_cublas(self):
         self.run_it("cudnn", "fetch", "9.19")
         self.run_it("cudnn", "fetch", "9.19", "--full")
         self.assertEqual(self.asked()[1:], ["nvidia-cudnn-cu13==9.19.1.2", "nvidia-cublas==13.0.2.14"])
@@ -146,7 +146,7 @@ class CudnnCommand(unittest.TestCase):
         self.assertFalse(list(self.folder.rglob("libcublas.so.13")))
         self.assertRegex(self.run_it("cudnn", "list").stdout, r"9\.19\.1\.2 +13 +full")
 
-    def test_nvrtc_comes_only_when_it_is_wanted_and_serves_every_release(self):
+    def test_nvrtc_is_fetched_only_if_requested_and_fits_every_release(self):
         self.run_it("cudnn", "fetch", "9.19", "9.27")
         self.assertFalse(list(self.folder.rglob("libnvrtc*")))
         self.run_it("cudnn", "fetch", "9.19", "--nvrtc")
@@ -155,13 +155,13 @@ class CudnnCommand(unittest.TestCase):
             self.assertEqual((self.folder / release / "nvidia/cu13/lib/libnvrtc.so.13").read_text(), "nvrtc")
         self.assertEqual(sorted(path.name for path in (self.folder / "cuda-13.0").rglob("*.so*")), ["libnvrtc-builtins.so.13.0", "libnvrtc.so.13"])
 
-    def test_what_is_not_known_is_left_to_the_index(self):
+    def test_unknown_versions_are_resolved_by_the_index(self):
         self.run_it("cudnn", "fetch", "9.29", "latest")
         self.assertEqual(self.asked(), ["nvidia-cudnn-jit-cu13==9.29.*", "nvidia-cudnn-cu13==9.29.*", "nvidia-cudnn-jit-cu13>=9.8,<10"])
         self.assertEqual(self.names(), ["9.27.0.42", "9.29.0.5"])
         self.assertEqual(self.files("9.29.0.5"), sorted(PARTS))  # the same parts of a full package
 
-    def test_before_the_small_packages_and_for_cuda_12(self):
+    def test_versions_without_small_package_and_for_cuda_12(self):
         self.run_it("cudnn", "fetch", "9.8")
         self.assertEqual(self.asked(), ["nvidia-cudnn-cu12==9.8.0.87"])
         self.assertEqual(self.files("9.8.0.87"), sorted(PARTS))
@@ -169,14 +169,14 @@ class CudnnCommand(unittest.TestCase):
         self.assertEqual(self.asked()[1:], ["nvidia-cudnn-jit-cu12==9.27.0.42"])
         self.assertIn("cuDNN 9.8.0.87 has packages for CUDA 12 only", self.run_it("cudnn", "fetch", "9.8", "--cuda", "13", "--folder", str(self.place / "x"), code=2).stderr)
 
-    def test_one_of_each_minor_is_said_before_it_is_done(self):
+    def test_one_of_each_minor_is_listed_before_the_download(self):
         said = self.run_it("cudnn", "fetch", "--one-of-each-minor", "--from", "9.19", "--dry-run").stdout.splitlines()
         self.assertEqual(len(said), 10)
         self.assertEqual(said[0], "to be downloaded: nvidia-cudnn-jit-cu13==9.19.1.2 (17 MB)")
         self.assertEqual(self.asked(), [])
         self.assertIn("9.27.0.42", self.run_it("cudnn", "list", "--all").stdout)
 
-    def test_uv_where_there_is_no_pip(self):
+    def test_uv_without_pip(self):
         os.remove(self.tools / "python3")
         self.tool("uv")
         self.run_it("cudnn", "fetch", "9.19", PATH=f"{self.tools}:{self.only('unzip', 'sed', 'ls', 'tail', 'basename', 'mkdir', 'sh')}")
@@ -190,14 +190,14 @@ class CudnnCommand(unittest.TestCase):
             (folder / program).symlink_to(shutil.which(program))
         return folder
 
-    def test_without_pip_a_wheel_will_do(self):
+    def test_a_wheel_without_pip(self):
         self.assertIn("neither pip nor uv works here", self.run_it("cudnn", "fetch", "9.19", code=3, PATH="/nowhere").stderr)
         wheels = [word for wheel in sorted(self.wheels.glob("*cu13-9.19*jit*")) + sorted(self.wheels.glob("*jit_cu13-9.19*")) + sorted(self.wheels.glob("*nvrtc*"))
                   for word in ("--wheel", str(wheel))]
         self.run_it("cudnn", "fetch", *wheels, PATH="/nowhere")
         self.assertEqual(self.names(), ["9.19.1.2", "cuda-13.0"])
 
-    def test_remove_takes_what_nothing_shares_any_more(self):
+    def test_remove_deletes_unshared_files(self):
         self.run_it("cudnn", "fetch", "9.19", "9.27", "--nvrtc")
         self.run_it("cudnn", "remove", "9.19.1.2")
         self.assertEqual(self.names(), ["9.27.0.42", "cuda-13.0"])
@@ -205,7 +205,7 @@ class CudnnCommand(unittest.TestCase):
         self.assertEqual(self.names(), [])
         self.assertIn("\"9.20\" is not a release in", self.run_it("cudnn", "remove", "9.20", code=2).stderr)
 
-    def test_errors_say_what_is_allowed(self):
+    def test_errors_list_allowed_values(self):
         for words, text in ((["9.7"], "9.8 is the first that can"), (["10.1"], "not a version of cuDNN 9"), (["9..19"], "not a version of cuDNN 9"),
                             ([], "--one-of-each-minor")):
             self.assertIn(text, self.run_it("cudnn", "fetch", *words, code=2).stderr)
@@ -242,7 +242,7 @@ class CudnnCommand(unittest.TestCase):
         self.refused(wheel_of(self.place, jit, "9.14.0.6", inside), "ATTNPROBE_MAX_WHEEL_BYTES", code=2, ATTNPROBE_MAX_WHEEL_BYTES="1000")
         self.refused(self.place / "nowhere.whl", "it is not a file", code=2)
 
-    def test_no_member_leaves_the_folder(self):
+    def test_no_member_is_written_outside_the_folder(self):
         names = {f"nvidia/cudnn_jit/lib/../../../../../{self.place.name}/libcudnn_x.so.9": b"x", f"{self.place}/libcudnn_y.so.9": b"x",
                  "nvidia/cudnn_jit/lib/" + "a" * 40_000: b"x", "nvidia/cudnn_jit/lib/sub/libcudnn_z.so.9": b"x"}
         path = wheel_of(self.place, "nvidia-cudnn-jit-cu13", "9.14.0.64", {**small("9.14.0"), **names})
@@ -254,7 +254,7 @@ class CudnnCommand(unittest.TestCase):
 
     # ---- the first question
 
-    def test_a_question_never_waits_for_an_answer_that_nobody_can_give(self):
+    def test_no_prompt_without_a_terminal(self):
         said = self.run_it(*QUESTION, "--cudnn", "9.19.1.2", code=0).stdout
         self.assertIn("By rule: cuDNN 9.19.1 is not installed; `attnprobe cudnn fetch 9.19.1` gets it", said)
         self.assertEqual(self.asked(), [])
@@ -262,7 +262,7 @@ class CudnnCommand(unittest.TestCase):
         self.run_it(*QUESTION, "--cudnn", "9.19.1.2", code=0, ATTNPROBE_FETCH="never")
         self.assertEqual(self.asked(), [])
 
-    def test_what_is_missing_is_fetched_without_asking_where_that_was_said(self):
+    def test_fetch_always_downloads_without_asking(self):
         for words, changes in ((["--fetch"], {}), ([], {"ATTNPROBE_FETCH": "always"})):
             self.run_it(*QUESTION, "--cudnn", "9.27.0.42", *words, code=3, **changes)  # what came is no real cuDNN
             self.assertEqual(self.asked(), ["nvidia-cudnn-jit-cu13==9.27.0.42"])
@@ -270,7 +270,7 @@ class CudnnCommand(unittest.TestCase):
             shutil.rmtree(self.folder)
             self.calls.unlink()
 
-    def test_what_cannot_be_had_is_answered_by_rule(self):
+    def test_unavailable_versions_are_answered_by_rule(self):
         done = self.run_it(*QUESTION, "--cudnn", "9.26", "--fetch", code=3)
         self.assertIn("cuDNN 9.26: nvidia-cudnn-jit-cu13==9.26.1.1 cannot be downloaded", done.stderr)
         self.assertIn("answered by rule, without asking cuDNN", done.stderr)
@@ -295,7 +295,7 @@ class CudnnCommand(unittest.TestCase):
         os.close(ours)
         return said.decode()
 
-    def test_a_terminal_is_asked_once(self):
+    def test_a_terminal_is_prompted_once(self):
         said = self.on_terminal(b"n\n", *QUESTION, "--cudnn", "9.27")
         self.assertEqual(said.count("cuDNN 9.27 is not on this machine. Fetch cuDNN 9.27 (74 MB) with pip? [Y/n]"), 1)
         self.assertEqual(self.asked(), [])
@@ -306,7 +306,7 @@ class CudnnCommand(unittest.TestCase):
 
     # ---- what is here already
 
-    def test_a_framework_beside_it_keeps_its_own(self):
+    def test_a_framework_keeps_its_own_cudnn(self):
         packages = self.place / "venv/lib/python3.12/site-packages"
         (packages / "torch-2.99.0.dist-info").mkdir(parents=True)
         (packages / "torch-2.99.0.dist-info/METADATA").write_text("Name: torch\n")

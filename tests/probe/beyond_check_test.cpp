@@ -35,7 +35,8 @@ const probe::EngineConfigFindings& config_of(const Answer& result, int64_t engin
 
 }  // namespace
 
-TEST_CASE("dropout at decode: the first choice passes the check and does not compile, the next ones do", "[plans]") {
+TEST_CASE("dropout at decode: the first choice passes the check but does not compile, the next ones compile",
+          "[plans]") {
   const Answer result = probe_one(
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 8, "seqlen_q": 1, "seqlen_kv": 4096, "head_dim": 64,
           "dropout": 0.1})",
@@ -52,7 +53,7 @@ TEST_CASE("dropout at decode: the first choice passes the check and does not com
                       [](const auto& c) { return c.plan && c.plan->status == "CUDNN_STATUS_SUCCESS"; }) == 4);
 }
 
-TEST_CASE("fp8 with a sink on Hopper: everything that passes the check fails to compile", "[plans]") {
+TEST_CASE("fp8 with a sink on Hopper: every engine config that passes the check fails to compile", "[plans]") {
   const std::string config =
       R"({"pattern": "sdpa_composite", "pass": "fprop_train", "batch": 2, "heads": 8, "seqlen": 512,
           "head_dim": 128, "dtype": "fp8_e4m3", "sink": true})";
@@ -95,7 +96,7 @@ TEST_CASE(
   CHECK(&forced == &result.findings.engine_configs.front());
 }
 
-TEST_CASE("fp8 192/128 backward on Blackwell works only with that config", "[engines]") {
+TEST_CASE("fp8 192/128 backward on Blackwell works only with one config", "[engines]") {
   const std::string config =
       R"({"pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim_qk": 192, "head_dim_v": 128,
           "dtype": "fp8_e4m3"})";
@@ -111,7 +112,7 @@ TEST_CASE("fp8 192/128 backward on Blackwell works only with that config", "[eng
   CHECK(contains(h200.root_cause->reason, "Only D=128 for BPROP fp8 FMHA"));
 }
 
-TEST_CASE("what no heuristic proposes is found by asking every engine", "[engines]") {
+TEST_CASE("asking every engine finds what no heuristic proposes", "[engines]") {
   // cudnn-frontend refuses this one, so it names no engine. The sweep finds Blackwell's deterministic kernel, which
   // passes the check and does not compile. So it is unsupported: programs do not get that kernel, and could not use it.
   const Answer result = probe_one(

@@ -25,7 +25,7 @@ probe::EngineConfigFindings config_with(std::optional<int64_t> workspace, std::v
 
 }  // namespace
 
-TEST_CASE("each constraint leaves out what breaks it, with what it has and what is allowed", "[constraints]") {
+TEST_CASE("each constraint excludes engine configs, with their value and the allowed values", "[constraints]") {
   probe::WalkFindings findings;
   findings.engine_configs = {config_with(int64_t{512} << 20, {}), config_with({}, {}),
                              config_with(1024, {"NONDETERMINISTIC"}), config_with(1024, {"TENSOR_CORE"})};
@@ -49,7 +49,7 @@ TEST_CASE("each constraint leaves out what breaks it, with what it has and what 
   CHECK(left_out(note)[3].empty());
 }
 
-TEST_CASE("deterministic is what the graph asks for or a run has shown, not the absence of a note", "[constraints]") {
+TEST_CASE("deterministic means requested by the graph or measured, not without a note", "[constraints]") {
   const auto spec = [](const std::string& members) {
     return attention::parse_configs(R"({"heads": 8, "seqlen": 512, "head_dim": 64, )" + members + "}", "test")
         .front()
@@ -85,7 +85,7 @@ TEST_CASE("deterministic is what the graph asks for or a run has shown, not the 
   CHECK(findings.engine_configs[1].left_out == "its results differed from run to run");
 }
 
-TEST_CASE("a backward pass that must be deterministic is a no until the graph asks for it", "[constraints]") {
+TEST_CASE("a required deterministic backward pass is a no unless the graph requests it", "[constraints]") {
   const std::string question = "--pass bprop --heads 8 --seqlen 512 --head-dim 64 --require deterministic --quick ";
   for (const char* target : {"a100", "h100", "b200", "rtx4090"}) {
     INFO(target);
@@ -103,8 +103,7 @@ TEST_CASE("a backward pass that must be deterministic is a no until the graph as
   CHECK(helped.json()["results"][0]["ways_out"][0]["changes"][0] == "in the deterministic form");
 }
 
-TEST_CASE("a limit on the workspace takes another engine, and says which one the heuristics would have taken",
-          "[constraints]") {
+TEST_CASE("a workspace limit selects another engine and names the heuristics' choice", "[constraints]") {
   const Run all = run_attnprobe(backward + "--format json");
   const Json configs = all.json()["results"][0]["engine_configs"];
   // Between the smallest and the largest workspace of this cuDNN.
@@ -125,7 +124,7 @@ TEST_CASE("a limit on the workspace takes another engine, and says which one the
   CHECK(contains(result["reproduce"].get<std::string>(), fmt::format("--max-workspace {}", least)));
 }
 
-TEST_CASE("where nothing keeps to the constraints it is a no, and cuDNN is not blamed", "[constraints]") {
+TEST_CASE("if nothing meets the constraints the answer is a no that does not blame cuDNN", "[constraints]") {
   const Run run = run_attnprobe(backward + "--require-note CUBLASLT_DEPENDENCY -v");
   INFO(run.out << run.err);
   CHECK(run.exit_code == 1);
@@ -136,7 +135,7 @@ TEST_CASE("where nothing keeps to the constraints it is a no, and cuDNN is not b
   CHECK_FALSE(contains(run.out, "the heuristics' first choice"));  // already reported
 }
 
-TEST_CASE("constraints that mean nothing are refused by name", "[constraints]") {
+TEST_CASE("meaningless constraints are refused by name", "[constraints]") {
   const Run note = run_attnprobe(backward + "--require-note FAST");
   CHECK(note.exit_code == 2);
   CHECK(contains(note.err, "--require-note"));

@@ -36,7 +36,7 @@ TEST_CASE("a plan compiled for a simulated GPU names its kernel, registers, thre
   }
 }
 
-TEST_CASE("the text of a result names the kernel that would be launched", "[plans]") {
+TEST_CASE("the text of a result names the kernel to be launched", "[plans]") {
   const Run run =
       run_attnprobe("--heads 12 --seqlen 512 --head-dim 64 --target h200 --mode A --plans first --quick -v");
   INFO(run.out << run.err);
@@ -47,7 +47,7 @@ TEST_CASE("the text of a result names the kernel that would be launched", "[plan
   CHECK(contains(run.out, " threads a block"));
 }
 
-TEST_CASE("a plan in another form has no kernels, and one without machine code only their names", "[plans]") {
+TEST_CASE("a plan in another format has no kernels, and one without machine code only names", "[plans]") {
   for (const char* text : {"", "{", "[]", "{}", R"({"engine": {"payload": {"kernels": {}}}})",
                            R"({"engine": {"payload": {"kernels": [7, null]}}})"}) {
     INFO(text);
@@ -61,7 +61,7 @@ TEST_CASE("a plan in another form has no kernels, and one without machine code o
   CHECK_FALSE(kernels[0].registers);
 }
 
-TEST_CASE("machine code that is cut off or damaged is read as far as it goes", "[plans]") {
+TEST_CASE("truncated or damaged machine code is read as far as possible", "[plans]") {
   // Any 64-bit ELF file works: nothing may be read outside it.
   std::ifstream file(program(), std::ios::binary);
   std::string bytes(1 << 16, '\0');

@@ -116,22 +116,22 @@ TEST_CASE("every reason of the verified walks is in the catalogue", "[verified]"
   CHECK(reasons > 300);
 }
 
-TEST_CASE("266 graphs walk as an independent program saw: H200", "[verified][answers]") {
+TEST_CASE("266 graphs give the answers of an independent program: H200", "[verified][answers]") {
   check_target("h200");
 }
-TEST_CASE("266 graphs walk as an independent program saw: B200", "[verified][answers]") {
+TEST_CASE("266 graphs give the answers of an independent program: B200", "[verified][answers]") {
   check_target("b200");
 }
-TEST_CASE("266 graphs walk as an independent program saw: RTX 5090", "[verified][answers]") {
+TEST_CASE("266 graphs give the answers of an independent program: RTX 5090", "[verified][answers]") {
   check_target("rtx5090");
 }
-TEST_CASE("266 graphs walk as an independent program saw: L40S", "[verified][answers]") {
+TEST_CASE("266 graphs give the answers of an independent program: L40S", "[verified][answers]") {
   check_target("l40s");
 }
-TEST_CASE("266 graphs walk as an independent program saw: A100", "[verified][answers]") {
+TEST_CASE("266 graphs give the answers of an independent program: A100", "[verified][answers]") {
   check_target("a100");
 }
-TEST_CASE("266 graphs walk as an independent program saw: T4", "[verified][answers]") {
+TEST_CASE("266 graphs give the answers of an independent program: T4", "[verified][answers]") {
   check_target("t4");
 }
 

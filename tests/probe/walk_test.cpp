@@ -27,7 +27,7 @@ bool is_cudnn_9_19(const Answer& result) {
 
 }  // namespace
 
-TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewhere", "[walk]") {
+TEST_CASE("the two matmuls of the forum post: too much shared memory on an L40S, supported elsewhere", "[walk]") {
   auto results = probe_all(forum_graph, "l40s,a100,h200,b200,rtx5090,t4");
   Answer& l40s = results[0];
   CHECK(l40s.verdict == Verdict::unsupported);
@@ -48,7 +48,7 @@ TEST_CASE("the forum's two matmuls: shared memory on an L40S, supported elsewher
   CHECK(contains(results[5].root_cause->reason, "supported for Ampere and later GPUs"));
 }
 
-TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]") {
+TEST_CASE("if yes or no is enough, modes are asked until one works", "[walk]") {
   const auto configs = attention::parse_configs(
       R"([{"heads": 8, "seqlen": 512, "head_dim": 128}, {"heads": 8, "seqlen": 512, "head_dim": 100}])", "two");
   asking::PlanOptions options;
@@ -75,7 +75,7 @@ TEST_CASE("where yes or no is enough, modes are asked until one works", "[walk]"
         3);
 }
 
-TEST_CASE("every target of the catalogue answers, by its family's own engine", "[walk][answers]") {
+TEST_CASE("every target of the catalogue answers with its family's engine", "[walk][answers]") {
   // Measured with 9.19: the sm80-style engine 1 on all GPUs, and the family's own next to it, except on sm_121, which
   // supports none.
   const std::map<int, std::string> engines{{70, ""},     {75, ""},     {80, "1"},    {86, "1"},    {87, "1"},
@@ -105,15 +105,14 @@ TEST_CASE("a config that several modes propose is listed once, with its rank in 
   CHECK(first.behavior_notes == std::vector<std::string>{"RUNTIME_COMPILATION", "SUPPORTS_CUDA_GRAPH_NATIVE_API"});
 }
 
-TEST_CASE("mode B's redirection is reported", "[walk]") {
+TEST_CASE("the redirection of mode B is reported", "[walk]") {
   const Answer result = probe_one(causal_d128, "h200");
   const auto& mode_b = result.findings.modes.at(1);
   REQUIRE(mode_b.notes.size() == 1);
   CHECK(contains(mode_b.notes[0], "redirecting to CUDNN_HEUR_MODE_A"));
 }
 
-TEST_CASE("every engine is asked by its index with --engines all, and one that is not for the graph says so",
-          "[walk]") {
+TEST_CASE("--engines all asks every engine by index, and reports engines that do not fit the graph", "[walk]") {
   probe::WalkOptions options;
   options.engines = probe::Engines::all;
   const Answer result = probe_one(causal_d128, "h200", options);
@@ -129,7 +128,7 @@ TEST_CASE("every engine is asked by its index with --engines all, and one that i
   CHECK(contains(result.findings.engines[9].reasons[0].reason, "is not enabled for SDPA_FWD"));
 }
 
-TEST_CASE("every knob value is tried with --engines knobs, and more is found than by heuristics", "[walk]") {
+TEST_CASE("--engines knobs tries every knob value and finds more than the heuristics", "[walk]") {
   probe::WalkOptions options;
   options.engines = probe::Engines::knobs;
   const Answer result = probe_one(
@@ -149,7 +148,7 @@ TEST_CASE("every knob value is tried with --engines knobs, and more is found tha
     if (!config.check.supported) CHECK(!config.reasons.empty());
 }
 
-TEST_CASE("plans compile for a simulated GPU, and are not reported as loaded", "[walk][plans]") {
+TEST_CASE("plans compile for a simulated GPU and are not reported as loaded", "[walk][plans]") {
   probe::WalkOptions options;
   options.plans = probe::Plans::build;
   options.modes = {"A"};
@@ -180,7 +179,7 @@ TEST_CASE("a graph that cuDNN refuses as malformed is invalid_graph, with the op
   CHECK(contains(result.root_cause->reason, "bDesc.getDimA()"));
 }
 
-TEST_CASE("a config for which no heuristic offers anything has every engine and knob tried", "[walk]") {
+TEST_CASE("if no heuristic proposes anything, every engine and knob is tried", "[walk]") {
   Answer result = probe_one(R"({"pattern": "sdpa_composite", "heads": 8, "seqlen": 512, "head_dim": 68})", "l40s");
   CHECK(result.verdict == Verdict::unsupported);
   CHECK(result.findings.swept);
@@ -192,7 +191,7 @@ TEST_CASE("a config for which no heuristic offers anything has every engine and 
   CHECK(contains(result.root_cause->advice[0], "padded with zeros to 72 and 72"));
 }
 
-TEST_CASE("raw messages are kept where asked for", "[walk]") {
+TEST_CASE("raw messages are kept if requested", "[walk]") {
   probe::WalkOptions options;
   CHECK(probe_one(forum_graph, "l40s", options).findings.log.empty());
   options.keep_log = true;

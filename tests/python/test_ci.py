@@ -127,7 +127,7 @@ class Action(Job):
         step = action[action.index("- id: matrix"):]
         return textwrap.dedent(re.search(r"run: \|\n((?: {8}.*\n)+)", step).group(1))
 
-    def test_runs_here_as_there(self):
+    def test_runs_as_on_the_ci_service(self):
         self.check_run("")
 
     def test_a_single_option(self):
@@ -151,7 +151,7 @@ class Action(Job):
 
 
 class GitLab(Job):
-    def test_runs_here_as_there(self):
+    def test_runs_as_on_the_ci_service(self):
         template = (support.ROOT / "docs" / "ci" / "gitlab-matrix.yml").read_text()
         script = textwrap.dedent(re.search(r"    - \|\n((?: {6}.*\n)+)", template).group(1))
         variables = dict(re.findall(r"^    (ATTNPROBE_\w+): (\S*)$", template, re.M))

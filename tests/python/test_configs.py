@@ -21,13 +21,13 @@ class Documents(unittest.TestCase):
         (self.folder / name).write_text(text)
         return self.folder / name
 
-    def test_fields_overrule(self):
+    def test_fields_override_files(self):
         self.assertEqual(_configs.document_of({"heads_q": 8, "heads_kv": 2, "seqlen": 64}, {"heads": 4}), {"seqlen": 64, "heads": 4})
         self.assertEqual(_configs.document_of({"defaults": {"seqlen_q": 1}, "configs": [{"head_dim": 64}]}, {"seqlen": 8}),
                          {"defaults": {"seqlen": 8}, "configs": [{"head_dim": 64, "seqlen": 8}]})
         self.assertEqual(_configs.document_of([{"heads": 1}], {"dtype": "bf16"}), [{"heads": 1, "dtype": "bf16"}])
 
-    def test_nothing_asked(self):
+    def test_no_question(self):
         with self.assertRaisesRegex(attnprobe.UsageError, "nothing is asked"):
             _configs.document_of(None, {})
 

@@ -36,7 +36,7 @@ class Names(unittest.TestCase):
         with self.assertRaises(AttributeError):
             attnprobe.nothing
 
-    def test_type_checkers_see_the_same(self):
+    def test_type_checkers_see_the_same_members(self):
         stub = (support.MODULE / "attnprobe" / "__init__.pyi").read_text()
         self.assertEqual(sorted([*re.findall(r" as (\w+)", stub), "__version__"]), sorted(attnprobe.__all__))
 
@@ -56,20 +56,20 @@ class Results(unittest.TestCase):
         copy["new_key"]["a"].append(2)
         self.assertEqual(read.raw["new_key"]["a"], [1])
 
-    def test_keys_may_lack(self):
+    def test_keys_may_be_missing(self):
         read = attnprobe.Result.from_dict({"verdict": "error", "usable": None})
         self.assertIsNone(read.usable)
         self.assertEqual(read.answer, "error")
         self.assertEqual(read.name, "graph")
 
-    def test_words_of_later_versions(self):
+    def test_unknown_enum_values_are_kept(self):
         self.assertEqual(attnprobe.Result.from_dict(result(usable="perhaps")).answer, "perhaps")
 
     def test_frozen(self):
         with self.assertRaises(dataclasses.FrozenInstanceError):
             attnprobe.Result.from_dict(result()).verdict = "supported"
 
-    def test_usable_is_its_word(self):
+    def test_usable_compares_with_its_word(self):
         read = attnprobe.Result.from_dict(result(usable="but", account="a bug", but=[{"kind": "known_bug", "text": "a bug", "source": ""}]))
         self.assertEqual(read.usable, "but")
         self.assertIs(read.usable, attnprobe.Usable.BUT)
@@ -90,7 +90,7 @@ class Results(unittest.TestCase):
         with self.assertRaisesRegex(TypeError, "usable"):
             bool(attnprobe.Result.from_dict(result()))
 
-    def test_from_is_since(self):
+    def test_from_is_called_since(self):
         read = attnprobe.Result.from_dict(result(account="engine 2", **{"from": {"cudnn": "9.0.0", "asked": False, "text": "from cuDNN 9.0.0 by rule"}}))
         self.assertEqual(read.since.cudnn, "9.0.0")
         self.assertEqual(read.why, "engine 2; from cuDNN 9.0.0 by rule")

@@ -34,7 +34,7 @@ class Probe(unittest.TestCase):
         self.assertEqual(report.only.frameworks[0].takes, "refused")
         self.assertIn("framework", [obstacle.kind for obstacle in report.only.but])
 
-    def test_a_call_as_source_has_it(self):
+    def test_a_call_in_source_form(self):
         call = "F.scaled_dot_product_attention(q[4, 32, 2048, 96], k[4, 32, 2048, 96], v[4, 32, 2048, 96], is_causal=True)"
         report = attnprobe.probe(torch=call, target="h100", quick=True)
         self.assertEqual(report.only.config["dtype"], "bf16")
@@ -122,7 +122,7 @@ class Limits(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    def test_literals_are_the_words_that_the_service_takes(self):
+    def test_literals_match_the_words_of_the_service(self):
         from attnprobe import _api
 
         for option, literal in (("plans", _api.Plans), ("engines", _api.Engines), ("mode", _api.Mode)):
@@ -151,7 +151,7 @@ class Suggest(unittest.TestCase):
 
 
 class Bugs(unittest.TestCase):
-    def test_whom_they_concern(self):
+    def test_affected_targets_of_bugs(self):
         every, some = attnprobe.bugs(), attnprobe.bugs(framework="torch==2.13", target="h100")
         self.assertLess({bug.id for bug in some}, {bug.id for bug in every})
         self.assertEqual(attnprobe.bugs(some[0].id), some[:1])

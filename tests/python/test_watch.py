@@ -81,7 +81,7 @@ class Watch(unittest.TestCase):
             assert sorted(config["seqlen_q"] for config in seen.configs) == [128, 256, 384], seen.configs
         """)
 
-    def test_a_callback_of_the_program_comes_back(self):
+    def test_a_callback_of_the_program_is_restored(self):
         self.run_program("""
             import ctypes
             from attnprobe import _cudnn_log
@@ -98,7 +98,7 @@ class Watch(unittest.TestCase):
             assert len(told) > inside
         """)
 
-    def test_a_callback_that_is_set_inside_stays(self):
+    def test_a_callback_set_inside_is_kept(self):
         self.run_program("""
             import ctypes
             from attnprobe import _cudnn_log

@@ -129,7 +129,7 @@ class TorchOnItsGpu(unittest.TestCase):
 
 
 class Loaded(unittest.TestCase):
-    def test_an_old_one_answers_by_rule(self):
+    def test_an_old_cudnn_is_answered_by_rule(self):
         with mock.patch("attnprobe._why.loaded_library", lambda: "/x/lib/libcudnn_graph.so.9"):
             for version, is_simulated, cudnn in ((90100, True, "9.1.0"), (90100, False, "/x/lib"), (91900, True, "/x/lib"), (None, True, "/x/lib")):
                 with mock.patch("attnprobe._why.loaded_version", lambda: version):

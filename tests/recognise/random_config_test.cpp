@@ -7,8 +7,7 @@
 
 namespace attnprobe::test::random_config_test {
 
-TEST_CASE("random configs: parsed, normalised and parsed again they are the same, and so are their graphs",
-          "[random][slow]") {
+TEST_CASE("random configs: normalising and parsing again changes neither configs nor graphs", "[random][slow]") {
   for (uint64_t seed = 1; seed <= 200; ++seed) {
     const Json config = attention::random_config(seed);
     INFO("seed " << seed << ": " << config.dump());
@@ -25,7 +24,7 @@ TEST_CASE("random configs: parsed, normalised and parsed again they are the same
   }
 }
 
-TEST_CASE("random configs: the generator is the same on every machine and reaches every feature", "[random]") {
+TEST_CASE("random configs: the generator is identical on every machine and covers every feature", "[random]") {
   std::map<std::string, int> keys;
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
     const Json config = attention::random_config(seed);

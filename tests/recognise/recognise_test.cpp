@@ -89,7 +89,7 @@ std::string shape(const std::string& more) {
 
 }  // namespace
 
-TEST_CASE("recognise: random configs, all of them exactly", "[recognise]") {
+TEST_CASE("recognise: all random configs exactly", "[recognise]") {
   Rate rate;
   const uint64_t configs = under_sanitizers() ? 50 : 200;
   for (uint64_t seed = 1; seed <= configs; ++seed)
@@ -97,7 +97,7 @@ TEST_CASE("recognise: random configs, all of them exactly", "[recognise]") {
   check_all("random configs", rate);
 }
 
-TEST_CASE("recognise: shipped configs, all of them exactly", "[recognise]") {
+TEST_CASE("recognise: all shipped configs exactly", "[recognise]") {
   Rate rate;
   for (const char* folder : {"configs", "configs/features"})
     for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(ATTNPROBE_SOURCE_DIR) / folder))
@@ -107,7 +107,7 @@ TEST_CASE("recognise: shipped configs, all of them exactly", "[recognise]") {
   check_all("shipped configs", rate);
 }
 
-TEST_CASE("recognise: values that the graph holds are read", "[recognise]") {
+TEST_CASE("recognise: values in the graph are read", "[recognise]") {
   auto found = [](const std::string& config, CudnnVersion version) {
     const build::BuildContext context{version, 90};
     const auto result =
@@ -138,7 +138,7 @@ TEST_CASE("recognise: values that the graph holds are read", "[recognise]") {
   }
 }
 
-TEST_CASE("recognise: what is assumed is said, and is not in the description", "[recognise]") {
+TEST_CASE("recognise: assumptions are reported and not in the description", "[recognise]") {
   const build::BuildContext context{91900, 90};
   auto result = [&](const std::string& more) {
     return recognise_graph(disguised(build::build_graph(spec_of(shape(more)), context).graph, 4), context);
@@ -165,7 +165,7 @@ TEST_CASE("recognise: what is assumed is said, and is not in the description", "
   CHECK(dropout.spec->dropout->probability == 0.3);
 }
 
-TEST_CASE("recognise: layouts by name where one name gives them", "[recognise]") {
+TEST_CASE("recognise: layouts have a name if one name fits", "[recognise]") {
   for (const char* layout : {"bshd", "bhsd", "sbhd", "bs3hd", "bsh3d", "sb3hd", "sbh3d", "bshd_bs2hd", "bshd_bsh2d",
                              "sbhd_sb2hd", "thd", "t3hd", "th3d", "thd_t2hd", "bshd_bhsd_bhsd"}) {
     const std::string mask = std::string(layout).front() == 't' ? R"(, "mask": "padding")" : "";
@@ -215,7 +215,7 @@ TEST_CASE("recognise: an edited graph is never exact", "[recognise]") {
   CHECK(recognise_edited(causal, "reverse").exact);
 }
 
-TEST_CASE("recognise: the wiring of another cuDNN is said to be that", "[recognise]") {
+TEST_CASE("recognise: the wiring of another cuDNN version is named", "[recognise]") {
   const OpGraph graph = disguised(build::build_graph(spec_of(shape(R"("mask": "causal")")), {91900, 90}).graph, 8);
   const auto result = recognise_graph(graph, {92100, 90});
   CHECK_FALSE(result.exact);
@@ -226,7 +226,7 @@ TEST_CASE("recognise: the wiring of another cuDNN is said to be that", "[recogni
   CHECK(recognise_graph(graph, {0, 0}).exact);  // a log without a version
 }
 
-TEST_CASE("recognise: what PyTorch and JAX built", "[recognise]") {
+TEST_CASE("recognise: graphs that PyTorch and JAX built", "[recognise]") {
   const build::BuildContext context{91900, 90};
   const auto pytorch = recognise_graph(fixture("graph-pytorch-fprop-causal.json"), context);
   CHECK(pytorch.exact);
@@ -264,7 +264,7 @@ TEST_CASE("recognise: descriptions of real models", "[recognise]") {
   CHECK(description("mha-bert-legacy.json", 0) == "mha fprop b4 h12 s512 d64 f16 bshd padding");
 }
 
-TEST_CASE("recognise: what is not attention is not called so, and nothing broken breaks it", "[recognise]") {
+TEST_CASE("recognise: other graphs are not called attention, and broken graphs are handled", "[recognise]") {
   auto parsed = [](const char* text) { return from_json(Json::parse(text)); };
   const auto sum = recognise_graph(parsed(R"({"tensors": [
       {"uid": 1, "data_type": "f16", "dims": [1, 64, 32], "strides": [2048, 32, 1]},

@@ -45,7 +45,7 @@ std::string why(const TemporaryFolder& folder, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("A log in the colours of a terminal, or in UTF-16, shows what the plain one shows", "[replay]") {
+TEST_CASE("A log with terminal colours or in UTF-16 gives the same as the plain one", "[replay]") {
   const std::string plain = unpacked_fixture(decode);
   const TemporaryFolder folder;
   const std::string hash = hash_in(folder, plain);
@@ -55,7 +55,7 @@ TEST_CASE("A log in the colours of a terminal, or in UTF-16, shows what the plai
   CHECK(hash_in(folder, utf16(plain, false, false)) == hash);
 }
 
-TEST_CASE("UTF-16 becomes UTF-8 however its bytes are cut", "[base]") {
+TEST_CASE("UTF-16 becomes UTF-8 however its bytes are split", "[base]") {
   const std::string text(
       "\xff\xfe"
       "a\0\xe9\0\xac\x20\x3d\xd8\x00\xde"
@@ -86,7 +86,7 @@ TEST_CASE("UTF-16 becomes UTF-8 however its bytes are cut", "[base]") {
   }
 }
 
-TEST_CASE("A log that is cut off before its first graph is incomplete, and says nothing of who refused", "[replay]") {
+TEST_CASE("A log truncated before its first graph is incomplete and blames no layer", "[replay]") {
   const std::string plain = unpacked_fixture(decode);
   const size_t graph = plain.find("CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR");
   REQUIRE(graph != std::string::npos);
@@ -103,7 +103,7 @@ TEST_CASE("A log that is cut off before its first graph is incomplete, and says 
     CHECK_THAT(why(folder, text), !ContainsSubstring("cuDNN was not asked"));
 }
 
-TEST_CASE("replay --emit is about the log's own GPU", "[replay][emit]") {
+TEST_CASE("replay --emit uses the log's own GPU", "[replay][emit]") {
   const Environment none{{"CUDA_VISIBLE_DEVICES", ""}};
   const std::string log = "tests/fixtures/" + decode;
   for (const char* form : {"cpp", "python-frontend"}) {
@@ -140,7 +140,7 @@ TEST_CASE("cudnn-frontend's JSON with lists of host values is read, lengths and 
              ContainsSubstring("the values of SEQ_LEN_Q are not 2 lengths from 0 to 32"));
 }
 
-TEST_CASE("replay reports other graphs and unreadable ones as explain does", "[replay][explain]") {
+TEST_CASE("replay reports other and unreadable graphs as explain does", "[replay][explain]") {
   const std::string convolution = "tests/fixtures/frontend-convolution.json";
   const Run replayed = run_attnprobe("replay " + convolution + " --target h100");
   CHECK(replayed.exit_code == 2);
@@ -158,7 +158,7 @@ TEST_CASE("replay reports other graphs and unreadable ones as explain does", "[r
   }
 }
 
-TEST_CASE("The attention API from before graphs is named, and why it refuses", "[replay][explain]") {
+TEST_CASE("The legacy attention API is named with its reason to refuse", "[replay][explain]") {
   const std::string file = "tests/fixtures/old-attention.txt";
   const Run replayed = run_attnprobe("replay " + file);
   CHECK(replayed.exit_code == 2);

@@ -43,7 +43,7 @@ const std::string pytorch = "pytorch-2.11-cudnn-9.19-fprop-causal-f16.log.xz";
 
 }  // namespace
 
-TEST_CASE("PyTorch's log: the graph, what was proposed, what was rejected and why, what ran", "[log]") {
+TEST_CASE("PyTorch's log: graph, candidates, rejections with reasons, executions", "[log]") {
   const LogHistory history = history_of(text_of(pytorch));
   REQUIRE(history.graphs.size() == 1);
   CHECK(history.versions == std::set<CudnnVersion>{91900});
@@ -78,7 +78,7 @@ TEST_CASE("PyTorch's log: the graph, what was proposed, what was rejected and wh
   CHECK(graph.findings.engine_configs[1].plan->status == "CUDNN_STATUS_SUCCESS");
 }
 
-TEST_CASE("JAX's log and PyTorch's decode: candidates and executions", "[log]") {
+TEST_CASE("JAX's log and PyTorch's decode log: candidates and executions are read", "[log]") {
   const LogHistory jax = history_of(text_of("jax-0.11-cudnn-9.19-fprop-causal-f16.log.xz"));
   REQUIRE(jax.graphs.size() == 1);
   CHECK(configs_text(jax.graphs[0]) ==
@@ -96,7 +96,7 @@ TEST_CASE("JAX's log and PyTorch's decode: candidates and executions", "[log]") 
         "engine 8 KERNEL_CFG=35, engine 9 KERNEL_CFG=7 rejected, engine 8 KERNEL_CFG=3");
 }
 
-TEST_CASE("a log twice is the same graph twice, two logs are two graphs in order", "[log]") {
+TEST_CASE("a repeated log gives the same graph twice, and two logs give two graphs in order", "[log]") {
   const std::string one = text_of(pytorch), other = text_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz");
   const LogHistory twice = history_of(one + one);
   REQUIRE(twice.graphs.size() == 1);
@@ -109,7 +109,7 @@ TEST_CASE("a log twice is the same graph twice, two logs are two graphs in order
   CHECK(both.graphs[1].kind == "UNIFIED_SDPA_FWD");
 }
 
-TEST_CASE("threads that write in turn do not mix up their graphs", "[log]") {
+TEST_CASE("threads that write alternately do not mix their graphs", "[log]") {
   // Two logs interleaved entry by entry, each as its own thread.
   const auto entries = [](const std::string& text) {
     std::vector<std::string> list;
@@ -141,7 +141,7 @@ TEST_CASE("threads that write in turn do not mix up their graphs", "[log]") {
   }
 }
 
-TEST_CASE("a log that is cut anywhere never fails, and gives what was whole", "[log]") {
+TEST_CASE("a log truncated anywhere never fails, and gives its complete part", "[log]") {
   const std::string text = text_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz");
   const size_t graph = text.find("cudnnBackendFinalizeGraphVisualize");
   for (size_t size = 0; size < text.size(); size += 9973) {
@@ -154,7 +154,7 @@ TEST_CASE("a log that is cut anywhere never fails, and gives what was whole", "[
   CHECK(contains(cut.problems[0], "line 1983: the JSON of cudnnBackendFinalizeGraphVisualize() is cut off"));
 }
 
-TEST_CASE("JSON with a value that means nothing is said with its place", "[log]") {
+TEST_CASE("JSON with a meaningless value is reported with its location", "[log]") {
   const std::string text = replaced(text_of(pytorch), "\"pointwiseMode\":\"CUDNN_POINTWISE_EXP\"",
                                     "\"pointwiseMode\":\"CUDNN_POINTWISE_EXPO\"");
   const LogHistory history = history_of(text);
@@ -179,7 +179,7 @@ TEST_CASE("pasted lines: every engine's reason", "[log]") {
   CHECK(explanation.reasons[0].is_known);
 }
 
-TEST_CASE("of many engines' reasons the one that came furthest is the cause", "[log]") {
+TEST_CASE("the cause is the reason of the engine that got furthest", "[log]") {
   const LogHistory history = history_of(fixture("support-checks-l40s-two-matmul-fallback.txt"));
   REQUIRE(history.graphs.size() == 1);
   const auto explanation = replay::explain(history.graphs[0], {});
@@ -191,7 +191,7 @@ TEST_CASE("of many engines' reasons the one that came furthest is the cause", "[
   CHECK(explanation.reasons.size() > 2);
 }
 
-TEST_CASE("a log of only warnings still tells why", "[log]") {
+TEST_CASE("a log of only warnings still gives the reason", "[log]") {
   const LogHistory history = history_of(fixture("support-checks-no-driver.txt"));
   REQUIRE(history.graphs.size() == 1);
   CHECK(!history.graphs[0].imported);

@@ -25,7 +25,7 @@ LogHistory history_of(const std::string& fixture) {
 
 }  // namespace
 
-TEST_CASE("the same graphs of two processes are one, their counts added up", "[replay]") {
+TEST_CASE("equal graphs of two processes are merged and their counts added", "[replay]") {
   MergedHistory merged;
   merged.add(history_of("pytorch-train-gqa-bf16.log.xz"), 11, "process 11");
   merged.add(history_of("pytorch-train-dropout-bf16.log.xz"), 12, "process 12");
@@ -43,7 +43,7 @@ TEST_CASE("the same graphs of two processes are one, their counts added up", "[r
         history_of("pytorch-train-gqa-bf16.log.xz").graphs[0].findings.engine_configs.size());
 }
 
-TEST_CASE("an engine config that one process had rejected and another got is one that works", "[replay]") {
+TEST_CASE("an engine config rejected in one process and accepted in another works", "[replay]") {
   const log::EngineConfigLog config{4, 900, {{"KERNEL_CFG", 7}}, {}};
   LoggedGraph refused, works;
   note_check(refused, config, "CUDNN_STATUS_NOT_SUPPORTED", {{"CUDNN_STATUS_NOT_SUPPORTED", "too long"}});

@@ -77,11 +77,11 @@ std::vector<std::string> check_agrees(const std::string& log) {
 
 }  // namespace
 
-TEST_CASE("the logs of PyTorch and JAX replay as they were: candidates, engines, knobs, reasons", "[replay]") {
+TEST_CASE("the logs of PyTorch and JAX replay identically: candidates, engines, knobs, reasons", "[replay]") {
   for (const auto& log : {pytorch, decode, jax}) check_agrees(log);
 }
 
-TEST_CASE("logs of PyTorch and JAX on an H200 replay as they were, every graph recognised", "[replay]") {
+TEST_CASE("logs of PyTorch and JAX on an H200 replay identically, with every graph recognised", "[replay]") {
   using Descriptions = std::vector<std::string>;
   const std::map<std::string, Descriptions> logs_of_frameworks{
       {"pytorch-bias-f16", {"sdpa_composite fprop b2 h8 s512 d64 f16 bshd bias bhss"}},
@@ -119,7 +119,7 @@ TEST_CASE("logs of PyTorch and JAX on an H200 replay as they were, every graph r
     CHECK(check_agrees(logs + "frameworks/" + name + ".log.xz") == expected);
 }
 
-TEST_CASE("what cudnn-frontend refused is in no log: replay says what it may be, explain names the rule",
+TEST_CASE("a refusal by cudnn-frontend is in no log: replay gives candidates, explain names the rule",
           "[replay][explain]") {
   const std::map<std::string, std::string> rules{{"pytorch-refused-head-dim-20", "head_dim_8"},
                                                  {"pytorch-refused-heads", "heads"},
@@ -142,14 +142,14 @@ TEST_CASE("what cudnn-frontend refused is in no log: replay says what it may be,
   CHECK(found == rules.size());
 }
 
-TEST_CASE("without --target a replay asks about the log's own GPU", "[replay]") {
+TEST_CASE("without --target, replay asks about the log's own GPU", "[replay]") {
   const Run run = run_attnprobe("replay " + pytorch + " --mode A", {{"CUDA_VISIBLE_DEVICES", ""}});
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, " on NVIDIA H200 SXM 141GB (sm_90, simulated)\n"));
   CHECK(contains(run.out, "graph 1 on h200: as in the log, engine by engine and reason by reason"));
 }
 
-TEST_CASE("a replay elsewhere says why it is not compared, and advises as for a config", "[replay]") {
+TEST_CASE("a replay for another GPU says why it is not compared, and advises as for a config", "[replay]") {
   const Run run = run_attnprobe("replay " + pytorch + " --target l40s,t4 --mode A -v");
   CHECK(run.exit_code == 1);  // a T4 has no attention
   CHECK(contains(run.out, "graph 1 on l40s: not compared with the log: the log is of NVIDIA H200"));
@@ -157,7 +157,7 @@ TEST_CASE("a replay elsewhere says why it is not compared, and advises as for a 
   CHECK(contains(run.out, fmt::format("reproduce: attnprobe replay {} --graph 1 --mode A --target t4", pytorch)));
 }
 
-TEST_CASE("replay --list shows what the log shows, without any cuDNN", "[replay]") {
+TEST_CASE("replay --list shows the log's contents without any cuDNN", "[replay]") {
   const Environment none{{"ATTNPROBE_CUDNN", "/nowhere/libcudnn.so.9"}};
   const Run run = run_attnprobe("replay " + pytorch + " --list", none);
   CHECK(run.exit_code == 0);
@@ -188,7 +188,7 @@ TEST_CASE("the report of a replay validates against the schema", "[replay]") {
   CHECK(Json::parse(read_text(report))["replay"]["graphs"][0]["agreements"].size() == 2);
 }
 
-TEST_CASE("replay --to-config gives a config whose graph has the log's hash", "[replay]") {
+TEST_CASE("replay --to-config gives a config with the log's graph hash", "[replay]") {
   const TemporaryFolder folder;
   for (const auto& log : {pytorch, decode, jax}) {
     const std::string config = (folder.path() / "config.json").string();
@@ -199,7 +199,7 @@ TEST_CASE("replay --to-config gives a config whose graph has the log's hash", "[
   }
 }
 
-TEST_CASE("replay --to-config names the file whose graph no config builds", "[replay]") {
+TEST_CASE("replay --to-config names the file with a graph that no config builds", "[replay]") {
   const std::string log = "tests/fixtures/frontend-graphs.jsonl.xz";
   const Run run = run_attnprobe("replay " + log + " --to-config -o /dev/null");
   INFO(run.err);
@@ -207,8 +207,7 @@ TEST_CASE("replay --to-config names the file whose graph no config builds", "[re
     CHECK(contains(run.err.substr(run.err.rfind('\n', at) + 1, at), log + ": graph "));
 }
 
-TEST_CASE("replay --dump-graph gives the graph with the names that it was recognised by, and is replayed itself",
-          "[replay]") {
+TEST_CASE("replay --dump-graph gives a graph with recognised names that can be replayed", "[replay]") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "graph.json").string();
   REQUIRE(run_attnprobe(fmt::format("replay {} --dump-graph json -o {}", pytorch, file)).exit_code == 0);
@@ -219,7 +218,7 @@ TEST_CASE("replay --dump-graph gives the graph with the names that it was recogn
   CHECK(contains(run_attnprobe("replay " + pytorch + " --dump-graph dot").out, "digraph"));
 }
 
-TEST_CASE("a log that cuDNN writes of attnprobe's own graphs replays to the identical hashes", "[replay]") {
+TEST_CASE("cuDNN's log of attnprobe's own graphs replays to identical hashes", "[replay]") {
   const Written written =
       write_log("h200", {"backward", "dropout", "fp8", "legacy", "masks", "ragged-and-paged", "scores"});
   REQUIRE(written.hashes.size() > 80);
@@ -235,7 +234,7 @@ TEST_CASE("a log that cuDNN writes of attnprobe's own graphs replays to the iden
   CHECK(found == written.hashes);
 }
 
-TEST_CASE("explain names the cause that the probe names, only from the log", "[explain][slow]") {
+TEST_CASE("explain finds the probe's cause from only the log", "[explain][slow]") {
   size_t refused = 0;
   for (const char* gpu : {"l40s", "b200", "t4"}) {
     const Written written = write_log(gpu, {"fp8", "heads-and-dims", "legacy", "ragged-and-paged"});
@@ -303,7 +302,7 @@ TEST_CASE("cudnn-frontend's JSON is replayed: as a file, as a line of a log, ser
   CHECK(serialized == 1);
 }
 
-TEST_CASE("explain: a refused graph, only from the text", "[explain]") {
+TEST_CASE("explain: a refused graph is explained from the text only", "[explain]") {
   const Run run = run_attnprobe("explain - -v", {}, fixture("forum-318288.txt"));
   CHECK(run.exit_code == 0);
   for (const char* part : {"standard input: 1 graph, 1 refused", "root cause: multi_gemm (engine 7 came furthest)",
@@ -322,7 +321,7 @@ TEST_CASE("explain: a graph that works is one line", "[explain]") {
   CHECK_THAT(run.out, ContainsSubstring("viable: engine 2 KERNEL_CFG=7, engine 1 KERNEL_CFG=6"));
 }
 
-TEST_CASE("explain: an unknown reason is shown as it is and called unknown", "[explain]") {
+TEST_CASE("explain: an unknown reason is shown verbatim and called unknown", "[explain]") {
   const Run run = run_attnprobe("explain -", {},
                                 "engineConfig: type=json; val={\"engineId\":3,\"smVersion\":900,\"knobChoices\":{}};\n"
                                 "Warning: CUDNN_STATUS_NOT_SUPPORTED; Reason: the moon is not full at: moon != full\n");
@@ -330,7 +329,7 @@ TEST_CASE("explain: an unknown reason is shown as it is and called unknown", "[e
   CHECK_THAT(run.out, ContainsSubstring("root cause: unknown (engine 3 came furthest)"));
 }
 
-TEST_CASE("explain: what a pasted error stack does not say is left out", "[explain]") {
+TEST_CASE("explain: facts missing from a pasted error stack are omitted", "[explain]") {
   const Run run =
       run_attnprobe("explain -", {}, "Error: CUDNN_STATUS_BAD_PARAM; Reason: the moon is not full at: moon != full\n");
   CHECK_THAT(run.out, ContainsSubstring("cuDNN refuses the graph itself: cuDNN logged CUDNN_STATUS_BAD_PARAM"));
@@ -338,7 +337,7 @@ TEST_CASE("explain: what a pasted error stack does not say is left out", "[expla
   CHECK_FALSE(contains(run.out, "BACKEND_?_DESCRIPTOR"));
 }
 
-TEST_CASE("explain: an exception's text is enough to say who refused and what to do next", "[explain]") {
+TEST_CASE("explain: an exception's text is enough to name who refused and the next step", "[explain]") {
   const Run run = run_attnprobe("explain -", {},
                                 "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans "
                                 "support the graph.\n");
@@ -348,7 +347,7 @@ TEST_CASE("explain: an exception's text is enough to say who refused and what to
   CHECK_THAT(run.out, ContainsSubstring("next: attnprobe explain fe-no-plans-support"));
 }
 
-TEST_CASE("files that hold no graph are usage errors that say how to get a log", "[replay]") {
+TEST_CASE("files without a graph are usage errors that explain how to get a log", "[replay]") {
   const TemporaryFolder folder;
   const auto file = [&](const char* name, const std::string& text) {
     std::ofstream(folder.path() / name, std::ios::binary) << text;
@@ -376,7 +375,7 @@ TEST_CASE("files that hold no graph are usage errors that say how to get a log",
              ContainsSubstring("--graph: \"2\" is not the number of a graph here; allowed: 1 to 1"));
 }
 
-TEST_CASE("a damaged line of cudnn-frontend's JSON costs itself, and is named", "[replay]") {
+TEST_CASE("a damaged line of cudnn-frontend's JSON is skipped and named", "[replay]") {
   std::istringstream lines(unpacked_fixture("frontend-graphs.jsonl.xz"));
   std::vector<std::string> graphs;
   for (std::string text; std::getline(lines, text) && graphs.size() < 40;)

@@ -65,7 +65,7 @@ std::string step(const CellAnswer& before, const CellAnswer& after) {
 
 }  // namespace
 
-TEST_CASE("a cell is a line, and a lock is read as it was written", "[baseline]") {
+TEST_CASE("each cell is one line, and a lock file round-trips", "[baseline]") {
   CHECK(text_of(lock_of(table(yes(10)), "")) == std::string(head) + "bert h200 9.19.0 yes 10\n");
   CHECK(text_of(lock_of(table(but(1, "framework")), "--framework torch==2.11")) ==
         std::string(head) + "# asked with: --framework torch==2.11\nbert h200 9.19.0 but 1 framework\n");
@@ -84,7 +84,7 @@ TEST_CASE("a cell is a line, and a lock is read as it was written", "[baseline]"
   }
 }
 
-TEST_CASE("lines stand by config, GPU and version, whatever order the cells have", "[baseline]") {
+TEST_CASE("lines are sorted by config, GPU and version, whatever the order of cells", "[baseline]") {
   CellTable cells;
   cells.axes.configs = {"b", "a"};
   cells.axes.targets = {{"t4", "", "", "", 75}, {"h200", "", "", "", 90}};
@@ -117,7 +117,7 @@ TEST_CASE("150 cells fit into 10 kB, at 60 bytes a cell", "[baseline]") {
   CHECK(text.size() - std::string(head).size() <= size_t{150} * 60);
 }
 
-TEST_CASE("worse is what is further from yes, and another engine or reason is a change", "[baseline]") {
+TEST_CASE("an answer further from yes is worse, and another engine or reason is a change", "[baseline]") {
   const CellAnswer error = no("", answer::Verdict::error), crashed = no("", answer::Verdict::crashed),
                    wrong = no("", answer::Verdict::wrong_result);
   CHECK(step(yes(1), yes(1)).empty());
@@ -135,8 +135,7 @@ TEST_CASE("worse is what is further from yes, and another engine or reason is a 
   CHECK(step(no("head_dim"), yes(1)) == "better");
 }
 
-TEST_CASE("cells that only one side has are new or not asked, and of one version each they belong together",
-          "[baseline]") {
+TEST_CASE("cells on only one side are new or not asked, and single versions are paired", "[baseline]") {
   const CellTable other = table(yes(1), "gpt2"), newer = table(no("head_dim"), "bert", "9.28.1");
   const BaselineLock lock = lock_of(table(yes(1)), "");
   const LockComparison found = compare(lock, other);
@@ -160,7 +159,7 @@ TEST_CASE("cells that only one side has are new or not asked, and of one version
   CHECK(lock_of(unasked, "").cells.empty());
 }
 
-TEST_CASE("a damaged lock is refused with its line, the value and what is allowed", "[baseline]") {
+TEST_CASE("a damaged lock file is refused with line, value and allowed values", "[baseline]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) {
     const auto file = folder.file("a.lock", text);
@@ -195,7 +194,7 @@ TEST_CASE("a damaged lock is refused with its line, the value and what is allowe
       "a.lock:3: \"<<<<<<< HEAD\" is not a cell; allowed: what is left when the merge is resolved; --update writes it anew");
 }
 
-TEST_CASE("a lock with what an editor of Windows puts in is read", "[baseline]") {
+TEST_CASE("a lock file edited on Windows is read", "[baseline]") {
   const TemporaryFolder folder;
   std::string text = "\xef\xbb\xbf" + std::string(head) + "# asked with: --mode A\nbert h200 9.19.0 yes 10\n";
   for (size_t at = 0; (at = text.find('\n', at)) != std::string::npos; at += 2) text.insert(at, "\r");
@@ -209,7 +208,7 @@ TEST_CASE("a lock with what an editor of Windows puts in is read", "[baseline]")
   CHECK_FALSE(is_lock(folder.file("b.lock", "\xef\xbb\xbf")));
 }
 
-TEST_CASE("reports tell what got worse with its line in the lock and cuDNN's reason", "[baseline]") {
+TEST_CASE("reports list worse answers with their line in the lock file and cuDNN's reason", "[baseline]") {
   const CellTable now = table(no("head_dim"));
   BaselineLock lock = lock_of(table(yes(10)), "");
   lock.cells[0].line = 7;

@@ -65,7 +65,7 @@ class Begun {
 
 }  // namespace
 
-TEST_CASE("only the same matrix continues a cell file, and the error says what differs", "[cells]") {
+TEST_CASE("only the same matrix resumes a cell file, and the error names the difference", "[cells]") {
   const Begun same;
   CHECK(same.refusal().empty());
   SECTION("configs") {
@@ -110,7 +110,7 @@ TEST_CASE("only the same matrix continues a cell file, and the error says what d
   }
 }
 
-TEST_CASE("a cell file without digests is read, but not gone on with", "[cells]") {
+TEST_CASE("a cell file without digests is read but not resumed", "[cells]") {
   const Begun begun;
   std::string text = read_text(begun.file());
   const size_t digests = text.find(",\"made_of\"");
@@ -124,7 +124,7 @@ TEST_CASE("a cell file without digests is read, but not gone on with", "[cells]"
           ": --resume: it does not record its configs, targets and options (written by an older attnprobe or a merge of different parts); name another --out, or --overwrite to start again");
 }
 
-TEST_CASE("a line that is not JSON is not an answer to continue with", "[cells]") {
+TEST_CASE("a line that is not JSON cannot be resumed", "[cells]") {
   const Begun begun;
   std::string text = read_text(begun.file());
   const size_t cell = text.find("{\"cell\"");
@@ -135,7 +135,7 @@ TEST_CASE("a line that is not JSON is not an answer to continue with", "[cells]"
   CHECK(CellLog(begun.file(), begun.header(), Present::resume).size() == 0);
 }
 
-TEST_CASE("reading a cell file does not cut off the line that another process writes", "[cells]") {
+TEST_CASE("reading a cell file does not truncate a line that another process is writing", "[cells]") {
   const Begun begun;
   std::ofstream(begun.file(), std::ios::app) << R"({"cell":[1,0,0],"verd)";
   const std::string text = read_text(begun.file());
@@ -145,7 +145,7 @@ TEST_CASE("reading a cell file does not cut off the line that another process wr
   CHECK(read_text(begun.file()) < text);
 }
 
-TEST_CASE("a merge names what differs between its parts", "[cells]") {
+TEST_CASE("a merge names the differences between its parts", "[cells]") {
   Begun one, two;
   two.matrix.questions[0].config.spec.batch = 4;
   CellLog(two.file(), two.header(), Present::replace).add({1, 0, 0}, R"({"verdict":"unsupported"})");
@@ -162,7 +162,7 @@ TEST_CASE("a merge names what differs between its parts", "[cells]") {
   CHECK(one.refusal().empty());
 }
 
-TEST_CASE("a damaged cell is named by its own file, and a merge leaves what was there", "[cells]") {
+TEST_CASE("the error for a damaged cell names its file, and the merge changes nothing", "[cells]") {
   const Begun one, two;
   const std::string text = read_text(one.file());
   std::ofstream(two.file(), std::ios::app) << R"({"cell":[1,0,0],"verdict":"unsup)" << '\0' << "\"}\n";
@@ -173,7 +173,7 @@ TEST_CASE("a damaged cell is named by its own file, and a merge leaves what was 
   CHECK(read_text(one.file()) == text);
 }
 
-TEST_CASE("a full disk under a cell file is the machine's", "[cells]") {
+TEST_CASE("a full disk under a cell file is an environment error", "[cells]") {
   CHECK(kind_of_output_error(ENOSPC) == ErrorKind::environment);
   CHECK(kind_of_output_error(EIO) == ErrorKind::environment);
   CHECK(kind_of_output_error(EACCES) == ErrorKind::usage);

@@ -54,7 +54,7 @@ std::string change(const CellAnswer& before, const CellAnswer& after) {
 
 }  // namespace
 
-TEST_CASE("each kind of change is called by its name", "[diff]") {
+TEST_CASE("each kind of change has its name", "[diff]") {
   const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
   CHECK(change(good, good).empty());
   CHECK(change(good, bad) == "now_no");
@@ -85,7 +85,7 @@ TEST_CASE("each kind of change is called by its name", "[diff]") {
   CHECK(change(old_knobs, other_value) == "engine_changed");
 }
 
-TEST_CASE("the same engine config with other machine code is a change of kernel, and stack is counted", "[diff]") {
+TEST_CASE("the same engine config with different machine code is a kernel change, with its stack", "[diff]") {
   const auto with_kernel = [](const char* identity, int64_t stack) {
     auto made = answer("supported", "", {engine(2)});
     probe::PlanKernel& kernel = made.engines[0].kernels.emplace_back();
@@ -114,7 +114,7 @@ TEST_CASE("the same engine config with other machine code is a change of kernel,
   CHECK(change(before, answer("supported", "", {engine(2)})).empty());
 }
 
-TEST_CASE("a but is not a yes, and the obstacles say why", "[diff]") {
+TEST_CASE("a but is not a yes, and its obstacles give the reason", "[diff]") {
   const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
   auto but = good, other = good;
   but.word = other.word = answer::Word::but;
@@ -132,7 +132,7 @@ TEST_CASE("a but is not a yes, and the obstacles say why", "[diff]") {
   CHECK(diff.changes.at(0).after == "but, known bug: its kernel does not compile; 0 engine configs work");
 }
 
-TEST_CASE("the head names the cuDNN of the cells that were compared", "[diff]") {
+TEST_CASE("the heading names the cuDNN of the compared cells", "[diff]") {
   const auto good = answer("supported", "", {engine(2)}), bad = answer("unsupported", "too large");
   CellTable before = table(good, "9.28.1");
   before.axes.cudnns.push_back("9.13.1");
@@ -144,7 +144,7 @@ TEST_CASE("the head names the cuDNN of the cells that were compared", "[diff]") 
   CHECK_THAT(text, ContainsSubstring("removed (1)\n  bert on h200, cuDNN 9.13.1\n"));
 }
 
-TEST_CASE("times count beyond the tolerance, of the fastest right engine config", "[diff]") {
+TEST_CASE("times of the fastest correct engine config differ only beyond the tolerance", "[diff]") {
   auto timed = [](double a, double b) { return answer("supported", "", {engine(2, a), engine(1, b)}); };
   CHECK(change(timed(1.0, 2.0), timed(1.04, 2.0)).empty());
   CHECK(change(timed(1.0, 2.0), timed(1.10, 2.0)) == "slower");
@@ -156,7 +156,7 @@ TEST_CASE("times count beyond the tolerance, of the fastest right engine config"
   CHECK(change(timed(1.0, 2.0), wrong) == "slower");
 }
 
-TEST_CASE("cells that one report lacks are added and removed", "[diff]") {
+TEST_CASE("cells missing from one report are added or removed", "[diff]") {
   auto before = table(answer("supported")), after = table(answer("supported"));
   after.axes.configs = {"gpt2"};
   const Diff diff = diff_cells(before, after, {});
@@ -168,7 +168,7 @@ TEST_CASE("cells that one report lacks are added and removed", "[diff]") {
   CHECK(diff_text(diff, {}).find("removed (1)\n  bert on h200, cuDNN 9.14.0\n") != std::string::npos);
 }
 
-TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]") {
+TEST_CASE("diff compares two reports and exits with 1 on a regression", "[diff]") {
   const TemporaryFolder folder;
   const auto report = [&](const char* name, int head_dim) {
     const std::string file = (folder.path() / name).string();
@@ -200,7 +200,7 @@ TEST_CASE("diff compares two reports and ends with 1 on a regression", "[diff]")
              ContainsSubstring("README.md: neither the cells of a matrix"));
 }
 
-TEST_CASE("a report with a value of the wrong type is refused at its place", "[diff]") {
+TEST_CASE("a report with a value of the wrong type is refused at its location", "[diff]") {
   const TemporaryFolder folder;
   const auto refusal = [&](const std::string& text) {
     const auto file = folder.file("report.json", text);
@@ -227,7 +227,7 @@ TEST_CASE("a report with a value of the wrong type is refused at its place", "[d
   CHECK_THAT(refusal("[]"), StartsWith("report.json: neither the cells of a matrix nor a report"));
 }
 
-TEST_CASE("a report may leave out or null what diff has a usual value for", "[diff]") {
+TEST_CASE("members with a default for diff may be missing or null", "[diff]") {
   const TemporaryFolder folder;
   const auto file = folder.file("report.json", R"({"results": [{"verdict": "unsupported", "root_cause": null,
     "config": null, "engine_configs": [{"plan": null, "check": null, "workspace_bytes": null}]}]})");
@@ -240,7 +240,7 @@ TEST_CASE("a report may leave out or null what diff has a usual value for", "[di
   CHECK(answer.engines[0].engine == -1);
 }
 
-TEST_CASE("a cell file with a value of the wrong type is refused with its line and place", "[diff]") {
+TEST_CASE("a cell file with a value of the wrong type is refused with line and location", "[diff]") {
   const TemporaryFolder folder;
   const std::string axes = R"("title": "", "command": "", "configs": ["a"], "cudnns": ["9.19.0"], "targets":
     [{"id": "h200", "name": "H200", "sm": 90, "kind": "simulated", "architecture": "Hopper"}])";
@@ -271,7 +271,7 @@ TEST_CASE("a cell file with a value of the wrong type is refused with its line a
         "mean \"attnprobe/cells/1\"?)");
 }
 
-TEST_CASE("a merge refuses a report's wrong value under the report's name", "[diff]") {
+TEST_CASE("a merge names the report with a wrong value", "[diff]") {
   const TemporaryFolder folder;
   const auto file = folder.file("report.json", R"({"results": [{"frontend": {"refuses": 0}}]})");
   CHECK(usage_error([&] { merge_cells({file}, folder.path() / "cells.jsonl", ""); }) ==

@@ -74,7 +74,7 @@ bool check_errata(const Json& file, const std::string& plan_tag, int64_t compile
 
 // ---- tags
 
-TEST_CASE("A tag is made of the operations' names", "[errata]") {
+TEST_CASE("A tag consists of the operations' names", "[errata]") {
   const auto tag = [](const std::string& more) { return tag_of(graph_of(more), TagForm::names); };
   CHECK(tag(causal) == causal_tag);
   CHECK(tag(R"(, "pass": "fprop_train", "dropout": 0.1)") ==
@@ -84,11 +84,11 @@ TEST_CASE("A tag is made of the operations' names", "[errata]") {
       "MUL_Reduction_MUL_Matmul_MUL_SUB_GEN_INDEX_GEN_INDEX_CMP_GE_BINARY_SELECT_EXP_Reshape_Matmul_Matmul_SUB_MUL_MUL_Reshape_Matmul_Reshape_Matmul_IDENTITY_");
 }
 
-TEST_CASE("In the graph API since 1.18 the names are missing", "[errata]") {
+TEST_CASE("From cudnn-frontend 1.18 on the graph API has no names", "[errata]") {
   CHECK(tag_of(graph_of(causal), TagForm::underscores) == std::string(14, '_'));
 }
 
-TEST_CASE("A load of a paged cache has no name, and raw operations leave no trace", "[errata]") {
+TEST_CASE("A paged cache load has no name, and raw operations are not in the tag", "[errata]") {
   graph::OpGraph graph;
   graph.operations = {graph::PagedCacheLoad{}, graph::BlockScaleDequantize{},
                       graph::Matmul{},         graph::DiagonalBandMask{},
@@ -110,7 +110,7 @@ TEST_CASE("Plan names have knobs by number, in ascending order", "[errata]") {
 
 // ---- rules
 
-TEST_CASE("An engine config that ran wrong is one rule for each form of the tag", "[errata]") {
+TEST_CASE("A wrong engine config gives one rule for each form of the tag", "[errata]") {
   const Json file = errata_of(result_of(causal, {ran(2, {{"KERNEL_CFG", 7}}, "wrong_result")}));
   CHECK(file["version"] == 1);
   CHECK(file["not_expressible"].empty());
@@ -134,7 +134,7 @@ TEST_CASE("An engine config that ran wrong is one rule for each form of the tag"
   CHECK(file["rules"][1]["rule_id"] == "eng2_k24=7: wrong_result, sm_90, cuDNN 9.19.0, tag without names");
 }
 
-TEST_CASE("cudnn-frontend's check blocks what the rules name and nothing else", "[errata]") {
+TEST_CASE("cudnn-frontend blocks exactly the engine configs that the rules name", "[errata]") {
   const Json file = errata_of(result_of(causal, {ran(2, {{"KERNEL_CFG", 7}, {"STAGES", 2}}, "crashed")}));
   for (const std::string& tag : {causal_tag, std::string(14, '_')}) {
     CHECK(check_errata(file, tag + "eng2_k14=2_k24=7"));
@@ -170,7 +170,7 @@ TEST_CASE("Answers of cuDNN are not errata", "[errata]") {
   CHECK(errata_of(result_of(causal, {probe::EngineConfigFindings()}))["rules"].empty());
 }
 
-TEST_CASE("A plan whose building killed the worker is an erratum", "[errata]") {
+TEST_CASE("A plan that kills the worker while building is an erratum", "[errata]") {
   probe::EngineConfigFindings deadly;  // it has no plan: the worker did not come back
   deadly.engine = 12;
   deadly.knobs = {{"KERNEL_CFG", 7}};
@@ -190,7 +190,7 @@ TEST_CASE("A plan whose building killed the worker is an erratum", "[errata]") {
   CHECK(errata_of(result_of(causal, {fine, built(12, {}, "crashed")}))["rules"].size() == 2);
 }
 
-TEST_CASE("A repeated observation is the same rule, another GPU or cuDNN is another", "[errata]") {
+TEST_CASE("A repeated observation gives the same rule, and another GPU or cuDNN a new one", "[errata]") {
   const answer::Answer first = result_of(causal, {ran(2, {}, "wrong_result")});
   answer::Answer other_shape = result_of(causal + R"(, "batch": 4)", {ran(2, {}, "crashed")});
   CHECK(errata({&first, &other_shape, &first})["rules"].size() == 2);
@@ -205,7 +205,7 @@ TEST_CASE("A repeated observation is the same rule, another GPU or cuDNN is anot
   CHECK(errata({&first, &other_shape})["rules"].size() == 4);
 }
 
-TEST_CASE("A rule tells what ran right and is blocked too", "[errata]") {
+TEST_CASE("A rule lists correct runs that it blocks too", "[errata]") {
   const answer::Answer wrong =
       result_of(causal, {ran(2, {{"KERNEL_CFG", 3}}, "wrong_result"), ran(2, {{"KERNEL_CFG", 31}}, "ok"),
                          ran(2, {{"KERNEL_CFG", 13}}, "ok"), ran(21, {{"KERNEL_CFG", 3}}, "ok")});
@@ -222,7 +222,7 @@ TEST_CASE("A rule tells what ran right and is blocked too", "[errata]") {
   CHECK(rules[1]["also_blocks"] == Json{{"eng2_k24=31", 1}, {"eng2_k24=3", 3}});
 }
 
-TEST_CASE("Engines that the format cannot name are reported", "[errata]") {
+TEST_CASE("Engines that the format cannot express are reported", "[errata]") {
   const Json file = errata_of(result_of(R"(, "pattern": "sdpa_unified")", {ran(9, {{"KERNEL_CFG", 7}}, "cuda_error")}));
   CHECK(file["rules"].empty());
   REQUIRE(file["not_expressible"].size() == 1);

@@ -36,7 +36,7 @@ answer::Answer timed_result() {
 
 }  // namespace
 
-TEST_CASE("Every format is listed by --help, and writes what it is asked for", "[formats]") {
+TEST_CASE("Every format is listed by --help and writes its output", "[formats]") {
   const std::string help = run_attnprobe("probe --help").out;
   std::set<std::string_view> names, files;
   const answer::Answer result = timed_result();
@@ -57,7 +57,7 @@ TEST_CASE("Every format is listed by --help, and writes what it is asked for", "
   CHECK_THAT(wrong.err, ContainsSubstring("\"docx=x\" is not FORMAT=FILE; allowed formats: \"table\", \"json\""));
 }
 
-TEST_CASE("A measurement reaches JSON, schema, text, CSV and page by its row", "[formats]") {
+TEST_CASE("A measurement's table row puts it into JSON, schema, text, CSV and page", "[formats]") {
   const answer::Answer result = timed_result();
   const auto& config = result.findings.engine_configs.at(0);
   const Json time = to_json(result)["engine_configs"][0]["time"];
@@ -79,7 +79,7 @@ TEST_CASE("A measurement reaches JSON, schema, text, CSV and page by its row", "
   CHECK_THAT(time_cell(config), StartsWith("1 ms +-200.0%, hot 3 ms, CUDA graph 4 ms, "));
 }
 
-TEST_CASE("The schema names every member that a result has, and none that it has not", "[formats]") {
+TEST_CASE("The schema names exactly the members of a result", "[formats]") {
   const answer::Answer result = timed_result();
   const Json json = to_json(result), definitions = report_schema()["$defs"];
   const auto keys = [](const Json& object) {
@@ -150,7 +150,7 @@ TEST_CASE("Markdown has answers, warnings, gates, first versions, and workaround
   CHECK_FALSE(contains(report, "left out"));
 }
 
-TEST_CASE("Markdown of a large matrix says what it leaves out", "[formats]") {
+TEST_CASE("Markdown of a large matrix reports what it omits", "[formats]") {
   CellTable table = told_table();
   table.cells.clear();
   table.configs.clear();
@@ -165,7 +165,7 @@ TEST_CASE("Markdown of a large matrix says what it leaves out", "[formats]") {
   CHECK(report.size() < (1 << 20));
 }
 
-TEST_CASE("A page opens the same view by its address, counts, turns, saves and has workarounds",
+TEST_CASE("A page restores its view from the address, counts, transposes, saves and shows workarounds",
           "[page][browser][slow]") {
   const MatrixFolder folder(R"({
     "targets": ["h200", "l40s", "t4"], "framework": "torch==2.15.0",

@@ -46,7 +46,7 @@ std::string first_field(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("CSV holds no formulas, and numbers as they are", "[hostile]") {
+TEST_CASE("CSV contains no formulas and unchanged numbers", "[hostile]") {
   CHECK(first_field("=cmd|' /C calc'!A0") == "'=cmd|' /C calc'!A0");
   CHECK(first_field("+1+2") == "'+1+2");
   CHECK(first_field("-1+2") == "'-1+2");
@@ -57,7 +57,7 @@ TEST_CASE("CSV holds no formulas, and numbers as they are", "[hostile]") {
   for (const char* plain : {"-1.5e-7", "42", "bert", "a=b"}) CHECK(first_field(plain) == plain);
 }
 
-TEST_CASE("Markdown shows what others wrote and does nothing of it", "[hostile]") {
+TEST_CASE("Markdown shows foreign text without interpreting it", "[hostile]") {
   CHECK(markdown_text("<img src=x onerror=a&b>") == "&lt;img src=x onerror=a&amp;b&gt;");
   CHECK(markdown_text("[text](https://x.y) ![i](j) www.evil.example") ==
         "\\[text](https&#58;//x.y) !\\[i](j) www&#46;evil.example");
@@ -78,14 +78,14 @@ TEST_CASE("A hostile name stays in its cell of a Markdown report", "[hostile]") 
   CHECK_THAT(report, ContainsSubstring("| x\\` \\| &lt;script&gt;"));
 }
 
-TEST_CASE("A page holds no control character", "[hostile]") {
+TEST_CASE("A page contains no control character", "[hostile]") {
   const std::string page = in_format("html", "a\x1b b\x7f c");
   CHECK_FALSE(contains(page, "\x1b"));
   CHECK_FALSE(contains(page, "\x7f"));
   CHECK(contains(page, "a\\u001b b\\u007f c"));
 }
 
-TEST_CASE("JUnit is XML whatever the text", "[hostile]") {
+TEST_CASE("JUnit is valid XML whatever the text", "[hostile]") {
   const TemporaryFolder folder;
   const std::string name = "n\"'<>&]]>\x01\x1b\xef\xbf\xbe\xef\xbf\xbf\xed\xa0\x80\xff\u202e";
   const auto file = folder.file("r.xml", in_format("junit", name, name + "\n::error::x ##[error]y"));
@@ -101,7 +101,7 @@ TEST_CASE("JUnit is XML whatever the text", "[hostile]") {
   CHECK_FALSE(contains(read_text(file), "##["));
 }
 
-TEST_CASE("A config's name does nothing to the terminal, in a report or in a message", "[hostile]") {
+TEST_CASE("A config's name cannot control the terminal, in a report or a message", "[hostile]") {
   const TemporaryFolder folder;
   const std::string name = "\x1b]0;owned\x07\n::error::x\u202e##[error]";
   const auto config =
@@ -121,7 +121,7 @@ TEST_CASE("A config's name does nothing to the terminal, in a report or in a mes
   }
 }
 
-TEST_CASE("A log's words do nothing to the terminal", "[hostile]") {
+TEST_CASE("A log's text cannot control the terminal", "[hostile]") {
   const Run run = run_attnprobe(
       "explain -", {}, "RuntimeError: cuDNN Frontend error: \x1b[31m\u202e bad ##[error]x CUDNN_STATUS_BAD_PARAM\n");
   INFO(run.err);

@@ -47,7 +47,7 @@ size_t widest_line(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("A refused config says why, what is needed, and the fixes that were probed", "[text]") {
+TEST_CASE("A refused config shows the reason, the requirement and the probed fixes", "[text]") {
   auto result = answer_on("bert", "a100", answer::Verdict::unsupported, "d is not a multiple of 8");
   result.root_cause->advice = {"head dimension 104\nattnprobe --head-dim 104"};
   result.root_cause->in_general = "Pad it.";
@@ -69,7 +69,7 @@ TEST_CASE("A refused config says why, what is needed, and the fixes that were pr
   CHECK_THAT(by_rule, !ContainsSubstring("Pad it."));
 }
 
-TEST_CASE("A known bug makes a but with its id and its advice", "[text]") {
+TEST_CASE("A known bug gives a but with its id and advice", "[text]") {
   auto result = answer_on("bert", "h100", answer::Verdict::supported);
   result.warnings = {{"b_1", "It hangs.", "Wait.", "", false, false, {"issue 1", "https://x/1"}}};
   answer::weigh(result);
@@ -78,7 +78,7 @@ TEST_CASE("A known bug makes a but with its id and its advice", "[text]") {
              ContainsSubstring("but: known bug: It hangs [b_1]\n") && ContainsSubstring("  fix    Wait (by rule)\n"));
 }
 
-TEST_CASE("Several results are a grid, and each distinct reason stands once", "[text]") {
+TEST_CASE("Several results form a grid, and each distinct reason appears once", "[text]") {
   const auto yes = answer_on("bert", "a100", answer::Verdict::supported);
   auto no = answer_on("bert", "t4", answer::Verdict::unsupported, "too old");
   auto other = answer_on("llama", "t4", answer::Verdict::unsupported, "too old");
@@ -95,7 +95,7 @@ TEST_CASE("Several results are a grid, and each distinct reason stands once", "[
         "no on a100: llama: too large\n");
 }
 
-TEST_CASE("Sixteen configs on seven GPUs fit a screen of 24 lines by 80 columns", "[text]") {
+TEST_CASE("Sixteen configs on seven GPUs fit in 24 lines of 80 columns", "[text]") {
   std::vector<answer::Answer> answers;
   for (int config = 0; config < 16; ++config)
     for (const char* target : {"t4", "a100", "l40s", "rtx4090", "h100", "b200", "rtx5090"})
@@ -111,7 +111,7 @@ TEST_CASE("Sixteen configs on seven GPUs fit a screen of 24 lines by 80 columns"
   CHECK_THAT(text, ContainsSubstring("\nno on t4: only Ampere or above is supported for this engine\n"));
 }
 
-TEST_CASE("Many GPUs with the same answer stand together", "[text]") {
+TEST_CASE("GPUs with the same answer are grouped", "[text]") {
   const auto text_of = [](int configs) {
     std::vector<answer::Answer> answers;
     for (int config = 0; config < configs; ++config)
@@ -133,7 +133,7 @@ TEST_CASE("Many GPUs with the same answer stand together", "[text]") {
                         ContainsSubstring("\n  gpu-10 +9: gpu-10, gpu-15, "));
 }
 
-TEST_CASE("A grid of different answers that is wider than the screen goes on below", "[text]") {
+TEST_CASE("A grid that is wider than the screen continues below", "[text]") {
   std::vector<answer::Answer> answers;
   for (int config = 0; config < 20; ++config)
     for (int target = 0; target < 20; ++target)

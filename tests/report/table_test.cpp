@@ -30,7 +30,7 @@ const rules::Requirement need{
 
 // ---- columns
 
-TEST_CASE("Columns are aligned, two spaces apart, the last one ragged", "[text]") {
+TEST_CASE("Columns are aligned and two spaces apart, except the last", "[text]") {
   CHECK(aligned({{"id", "verdict"}, {"a100-40gb", "ok"}, {"t4", "unsupported by far"}}, 2) ==
         "  id         verdict\n"
         "  a100-40gb  ok\n"
@@ -61,11 +61,11 @@ TEST_CASE("Paragraphs break at spaces and fill the width", "[text]") {
   CHECK(wrapped("one two three four", 2, 15) == "  one two three\n  four\n");
 }
 
-TEST_CASE("A word too long for a line is left whole", "[text]") {
+TEST_CASE("A word longer than the line is not broken", "[text]") {
   CHECK(wrapped("a CUDNN_STATUS_NOT_SUPPORTED b", 2, 8) == "  a\n  CUDNN_STATUS_NOT_SUPPORTED\n  b\n");
 }
 
-TEST_CASE("Line breaks of the text stay, extra white space does not", "[text]") {
+TEST_CASE("Line breaks are kept, and extra white space is removed", "[text]") {
   CHECK(wrapped("one  two\nthree \n\nfour", 0, 80) == "one two\nthree\nfour\n");
   CHECK(wrapped("", 4, 80).empty());
   CHECK(wrapped(" \n ", 4, 80).empty());
@@ -77,7 +77,7 @@ TEST_CASE("Widths count characters, not bytes", "[text]") {
 
 // ---- hints
 
-TEST_CASE("The nearest word is one slip of the keyboard away", "[text]") {
+TEST_CASE("The suggested word is one typo away", "[text]") {
   const std::vector<std::string> words{"seqlen", "heads", "heads_kv", "dtype"};
   CHECK(nearest("seqln", words) == "seqlen");    // a letter is missing
   CHECK(nearest("seqlenn", words) == "seqlen");  // one too many
@@ -86,12 +86,12 @@ TEST_CASE("The nearest word is one slip of the keyboard away", "[text]") {
   CHECK(nearest("heads_k", words) == "heads_kv");
 }
 
-TEST_CASE("The beginning of a word is a hint too", "[text]") {
+TEST_CASE("A prefix of a word is suggested too", "[text]") {
   CHECK(nearest("seq", {"heads", "seqlen_kv"}) == "seqlen_kv");
   CHECK(nearest("se", {"heads", "seqlen_kv"}).empty());
 }
 
-TEST_CASE("A word that is like none has no hint", "[text]") {
+TEST_CASE("A word unlike all others has no suggestion", "[text]") {
   CHECK(nearest("voodoo", {"heads", "seqlen"}).empty());
   CHECK(nearest("x", {}).empty());
   CHECK(did_you_mean("voodoo", {"heads"}).empty());
@@ -103,7 +103,7 @@ TEST_CASE("Words are listed in quotes", "[text]") {
   CHECK(quoted_list({}).empty());
 }
 
-TEST_CASE("White space at the ends is cut", "[text]") {
+TEST_CASE("White space at the ends is trimmed", "[text]") {
   CHECK(trim(" \t a b\r\n") == "a b");
   CHECK(trim(" \n").empty());
   CHECK(trim("").empty());
@@ -111,7 +111,7 @@ TEST_CASE("White space at the ends is cut", "[text]") {
 
 // ---- version rules
 
-TEST_CASE("A warning names the targets that it concerns, unless it concerns all", "[text]") {
+TEST_CASE("A warning names the affected targets unless all are affected", "[text]") {
   auto a = result_on("a100", answer::Verdict::supported), b = result_on("b200", answer::Verdict::supported);
   CHECK(warning_text({&a, &b}, {}).empty());
   b.warnings = {bug};
@@ -125,7 +125,7 @@ TEST_CASE("A warning names the targets that it concerns, unless it concerns all"
         "  warning: It hangs. Wait. (issue 1)\n  warning: a100: It lies. Wait. (issue 1)\n");
 }
 
-TEST_CASE("Details say where a source is, and only the label is coloured", "[text]") {
+TEST_CASE("Details give the location of a source, and only the label is coloured", "[text]") {
   auto a = result_on("a100", answer::Verdict::crashed);
   a.warnings = {bug};
   CHECK(warning_text({&a}, {false, true, 110}) == "  warning: It hangs. Wait. (issue 1: https://x/1)\n");
@@ -135,7 +135,7 @@ TEST_CASE("Details say where a source is, and only the label is coloured", "[tex
   CHECK(warning_text({&a}, {false, false, 20}) == "  warning: It hangs.\n  Wait. (issue 1)\n");
 }
 
-TEST_CASE("The obstacle is in the line, the way out below, with details the source too", "[text]") {
+TEST_CASE("The line has the obstacle, the fix is below it, and details add the source", "[text]") {
   auto a = result_on("a100", answer::Verdict::supported);
   weigh(a);
   CHECK(a.usable == answer::Usable::yes);
@@ -160,7 +160,7 @@ TEST_CASE("The obstacle is in the line, the way out below, with details the sour
   CHECK(warning_text({&a}, {}) == "  warning: It hangs. Wait. (issue 1)\n");
 }
 
-TEST_CASE("A refusal shows the need, and cudnn-frontend's answer", "[text]") {
+TEST_CASE("A refusal shows the requirement and cudnn-frontend's answer", "[text]") {
   auto a = result_on("a100", answer::Verdict::unsupported), b = result_on("b200", answer::Verdict::unsupported);
   CHECK(requirement_text({&a, &b}, {}).empty());
   a.requirements = b.requirements = {need};

@@ -36,7 +36,7 @@ bool holds_in(const char* condition, const char* problem) {
 
 // ---- conditions
 
-TEST_CASE("A condition holds where all its members do", "[rules]") {
+TEST_CASE("A condition holds if all its members hold", "[rules]") {
   CHECK(holds_in(R"({"pass": "fprop"})", "{}"));
   CHECK_FALSE(holds_in(R"({"pass": "bprop"})", "{}"));
   CHECK(holds_in(R"({"pass": "fprop", "sm": 90})", "{}"));
@@ -68,7 +68,7 @@ TEST_CASE("Operators compare with numbers and with other keys", "[rules]") {
   CHECK_FALSE(holds_in(R"({"dropout_probability": {"not_multiple_of": 0.0625}})", R"({"dropout_probability": 0.375})"));
 }
 
-TEST_CASE("A value that is not set fails every operator but set and not", "[rules]") {
+TEST_CASE("An unset value fails every operator except set and not", "[rules]") {
   CHECK(holds_in(R"({"window_left": null})", "{}"));
   CHECK(holds_in(R"({"window_left": {"set": false}})", "{}"));
   CHECK(holds_in(R"({"window_left": {"not": 3}})", "{}"));
@@ -82,7 +82,7 @@ TEST_CASE("A value that is not set fails every operator but set and not", "[rule
   CHECK(holds_in(R"({"window_left": {"set": true, "max": 5}})", R"({"window_left": 5})"));
 }
 
-TEST_CASE("A condition that means nothing is an error", "[rules]") {
+TEST_CASE("A meaningless condition is an error", "[rules]") {
   CHECK(refused_condition(R"({"seqlen_k": 5})") ==
         "here: /seqlen_k: unknown key \"seqlen_k\" (did you mean \"seqlen_kv\"?)");
   CHECK_THAT(refused_condition(R"({"sm": {"minimum": 5}})"),
@@ -114,7 +114,7 @@ TEST_CASE("A condition that means nothing is an error", "[rules]") {
 
 // ---- the flat problem
 
-TEST_CASE("A flat problem has every key, with a value of its kind", "[rules]") {
+TEST_CASE("A flat problem has every key with a value of its type", "[rules]") {
   const Json problem = problem_with("{}");
   CHECK(problem.size() == problem_keys().size());
   for (const auto& key : problem_keys()) {
@@ -130,7 +130,7 @@ TEST_CASE("A flat problem has every key, with a value of its kind", "[rules]") {
   }
 }
 
-TEST_CASE("The flat problem says what the config says", "[rules]") {
+TEST_CASE("The flat problem has the config's values", "[rules]") {
   const auto flat = [](const char* changes) {
     const Case c = case_of(laid_over(base, Json::parse(changes)));
     return describe_problem(c.spec, c.cudnn, c.sm);

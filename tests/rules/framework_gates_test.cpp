@@ -60,7 +60,7 @@ bool has_note(const GateAnswer& found, const std::string& part) {
 
 }  // namespace
 
-TEST_CASE("every rule of a framework hits its affected example, and none of its unaffected ones", "[rules]") {
+TEST_CASE("every framework rule matches its affected example and none of its unaffected ones", "[rules]") {
   size_t count = 0;
   for (const FrameworkGate& gate : framework_gates())
     for (const GateRule& rule : gate.rules) {
@@ -128,7 +128,8 @@ TEST_CASE("frameworks and releases have common spellings", "[rules]") {
   CHECK(words_of(choose_gates({"all"}, "--framework")) == "all");
 }
 
-TEST_CASE("a release that was not read gets the rules of the newest read before it, and says so", "[rules]") {
+TEST_CASE("an unknown release gets the rules of the newest known release before it, and the answer says so",
+          "[rules]") {
   const ChosenGate newer = chosen("torch==2.16");
   CHECK(title_of(newer) == "PyTorch 2.16 (rules of 2.15.0)");
   CHECK(words_of({newer}) == "torch==2.16");
@@ -138,8 +139,7 @@ TEST_CASE("a release that was not read gets the rules of the newest read before 
   CHECK(has_note(told, "the rules of release 2.16 are not known; those of 2.15.0 are used"));
 }
 
-TEST_CASE("a release older than all that were read, and a framework without rules, are answered as not known",
-          "[rules]") {
+TEST_CASE("a release older than all known ones and a framework without rules get the answer unknown", "[rules]") {
   const GateAnswer old = answer("torch==1.13", plain, 90);
   CHECK(old.takes == Takes::unknown);
   CHECK(old.text ==
@@ -161,7 +161,7 @@ TEST_CASE("a release older than all that were read, and a framework without rule
   CHECK_THAT(run.out, !ContainsSubstring("source:"));
 }
 
-TEST_CASE("PyTorch before 2.5 has no cuDNN attention, or one that is switched on by the environment", "[rules]") {
+TEST_CASE("PyTorch before 2.5 has no cuDNN attention, or one that an environment variable enables", "[rules]") {
   CHECK(answer("torch==2.1", plain, 90).text ==
         "PyTorch 2.1 (rules of 2.0.0) does not ask cuDNN for any call: this PyTorch has no cuDNN attention");
   const GateAnswer experiment = answer("torch==2.4", plain, 90);
@@ -169,7 +169,7 @@ TEST_CASE("PyTorch before 2.5 has no cuDNN attention, or one that is switched on
   CHECK(experiment.taken_from == "2.5.0");
 }
 
-TEST_CASE("PyTorch 2.5.0 has cuDNN second below Hopper, behind flash attention", "[rules]") {
+TEST_CASE("PyTorch 2.5.0 prefers flash attention to cuDNN below Hopper", "[rules]") {
   const CudnnVersion cudnn{9, 1, 0};
   const std::string masked = R"({"heads": 4, "seqlen": 1024, "head_dim": 64, "dtype": "f16", "bias": "b1ss"})";
   const GateAnswer taken = answer("torch==2.5.0", masked, 89, cudnn);
@@ -194,7 +194,7 @@ TEST_CASE("PyTorch 2.5.0 has cuDNN second below Hopper, behind flash attention",
   CHECK_FALSE(has_note(same, "name the patch release"));
 }
 
-TEST_CASE("what runs instead is what the call leaves enabled", "[rules]") {
+TEST_CASE("another backend that the call enables runs instead", "[rules]") {
   const ChosenGate gate = chosen("torch==2.15");
   const auto refused = [&](const Json& call) {
     const auto spec = attention::parse_configs(R"({"heads": 8, "seqlen": 64, "head_dim": 65})", "test").at(0).spec;
@@ -220,7 +220,7 @@ TEST_CASE("what runs instead is what the call leaves enabled", "[rules]") {
   CHECK_FALSE(has_note(refused(Json{{"nested", false}}), "Inductor"));
 }
 
-TEST_CASE("an unknown framework, or no release, is refused with what is allowed", "[rules]") {
+TEST_CASE("an unknown framework or a missing release is refused with the allowed values", "[rules]") {
   CHECK_THAT(refused_words("pytorh"), ContainsSubstring("--framework: \"pytorh\" is an unknown framework (did you "
                                                         "mean \"pytorch\"?); allowed: \"all\", \"cudnn.jl\""));
   CHECK_THAT(refused_words("torch==new"),
@@ -229,7 +229,7 @@ TEST_CASE("an unknown framework, or no release, is refused with what is allowed"
   CHECK_THAT(refused_words(""), ContainsSubstring("\"\" is an unknown framework"));
 }
 
-TEST_CASE("PyTorch refuses a dropout of 0.1 since 2.12, and takes one of 0.125", "[rules]") {
+TEST_CASE("PyTorch refuses dropout 0.1 since 2.12, and accepts 0.125", "[rules]") {
   const GateAnswer refused = answer("torch", with_dropout("0.1"), 89);
   CHECK(refused.takes == Takes::refused);
   CHECK(refused.text == "PyTorch 2.15.0 refuses dropout 0.1 (not a multiple of 1/16), since 2.12.0");
@@ -260,7 +260,7 @@ TEST_CASE("PyTorch refuses a dropout of 0.1 since 2.12, and takes one of 0.125",
   }
 }
 
-TEST_CASE("a refusal is dated by the releases that refuse this very call", "[rules]") {
+TEST_CASE("a refusal is dated by the releases that refuse exactly this call", "[rules]") {
   const std::string wide = R"({"heads": 8, "seqlen": 1024, "head_dim": 256, "dtype": "bf16"})";
   // Hopper: refused up to 2.7, accepted from 2.8, and refused again from 2.14 with a cuDNN before 9.22.1.
   const GateAnswer old = answer("torch==2.7", wide, 90);
@@ -279,7 +279,7 @@ TEST_CASE("a refusal is dated by the releases that refuse this very call", "[rul
   CHECK(answer("torch", wide, 89).refused_since.empty());  // always
 }
 
-TEST_CASE("a config that a framework's call cannot express is neither a refusal nor a yes", "[rules]") {
+TEST_CASE("a config that no call of the framework can express is neither refused nor a yes", "[rules]") {
   const GateAnswer window = answer(
       "torch", R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "mask": {"causal": true, "window_left": 128}})", 90);
   CHECK(window.takes == Takes::not_in_call);
@@ -299,7 +299,7 @@ TEST_CASE("a config that a framework's call cannot express is neither a refusal 
   CHECK(answer("te", R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "sink": true})", 90).takes == Takes::yes);
 }
 
-TEST_CASE("a config becomes the call that would ask for it", "[rules]") {
+TEST_CASE("a config becomes the framework call that requests it", "[rules]") {
   const ChosenGate torch = chosen("torch"), jax = chosen("jax"), engine = chosen("te");
   const Json inference = call_of(torch, plain, 90);
   CHECK(inference["requires_grad"] == false);
@@ -359,7 +359,7 @@ TEST_CASE("Transformer Engine's table before 2.20 refuses offsets beyond 31 bits
   CHECK_FALSE(refuses(524288, {9, 5, 0}));
 }
 
-TEST_CASE("JAX and the internal function beneath it are named apart", "[rules]") {
+TEST_CASE("JAX and its internal function are named separately", "[rules]") {
   CHECK(answer("jax", plain, 90).text == "JAX 0.12.0.1 uses cuDNN only if you select it: implementation='cudnn'");
   CHECK_THAT(answer("jax", with_dropout("0.1"), 90).by_name,
              ContainsSubstring("jax.nn.dot_product_attention has no such call"));
@@ -370,8 +370,7 @@ TEST_CASE("JAX and the internal function beneath it are named apart", "[rules]")
                  "JAX 0.12.0.1 requires cuDNN 9.12.0 or newer; asked: 9.10.0"));
 }
 
-TEST_CASE("varlen_attn's ragged offsets wrap in PyTorch 2.14 and raise in 2.15 where they do not fit 32 bits",
-          "[rules]") {
+TEST_CASE("varlen_attn's ragged offsets above 32 bits overflow in PyTorch 2.14 and raise in 2.15", "[rules]") {
   const auto packed = [](int batch) {
     return fmt::format(
         R"({{"batch": {}, "heads": 32, "seqlen": 16384, "head_dim": 128, "layout": "thd", "mask": "padding",
@@ -392,7 +391,7 @@ TEST_CASE("varlen_attn's ragged offsets wrap in PyTorch 2.14 and raise in 2.15 w
   CHECK(answer("torch-varlen==2.15", packed(32), 90, cudnn).takes == Takes::refused);  // 2147483648
 }
 
-TEST_CASE("Transformer Engine's JAX layer takes cuDNN by itself from 2.10 on", "[rules]") {
+TEST_CASE("Transformer Engine's JAX layer uses cuDNN by default from 2.10 on", "[rules]") {
   CHECK(answer("te-jax", plain, 90).text == "Transformer Engine JAX 2.20.2 asks cuDNN");
   CHECK(answer("te-jax==2.9", plain, 90).text ==
         "Transformer Engine JAX 2.9.0 uses cuDNN only if you select it: NVTE_FUSED_ATTN=1 in the environment");
@@ -406,7 +405,7 @@ TEST_CASE("Transformer Engine's JAX layer takes cuDNN by itself from 2.10 on", "
   CHECK(narrow.instead.empty());  // an assertion
 }
 
-TEST_CASE("a slip in a framework's file is an error with its place", "[rules]") {
+TEST_CASE("a mistake in a framework's file is an error with its location", "[rules]") {
   const auto problem_of = [](const std::string& text) {
     try {
       parse_framework_gate(text, "frameworks/mine.json");

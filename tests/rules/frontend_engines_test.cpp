@@ -28,7 +28,7 @@ using Ids = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("The engines of cudnn-frontend are read, with sources and words", "[rules]") {
+TEST_CASE("The engines of cudnn-frontend are read with sources and messages", "[rules]") {
   const auto& rules = frontend_engine_rules();
   CHECK(rules.size() == 21);
   std::set<std::string> ids;
@@ -46,7 +46,7 @@ TEST_CASE("The engines of cudnn-frontend are read, with sources and words", "[ru
   CHECK(by_default == 8);
 }
 
-TEST_CASE("Every engine of cudnn-frontend supports its example and not the neighbours", "[rules]") {
+TEST_CASE("Every engine of cudnn-frontend supports its example but not the neighbours", "[rules]") {
   for (const FrontendEngineRule& rule : frontend_engine_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -62,7 +62,7 @@ TEST_CASE("Every engine of cudnn-frontend supports its example and not the neigh
   }
 }
 
-TEST_CASE("An engine of cudnn-frontend may support what cuDNN refuses", "[rules]") {
+TEST_CASE("An engine of cudnn-frontend can support what cuDNN refuses", "[rules]") {
   CHECK(serving(R"({"pass": "bprop", "sm": 100, "head_dim_qk": 512, "head_dim_v": 512})") == Ids{"sdpa_bwd_sm100"});
   CHECK(serving(R"({"pass": "bprop", "sm": 107, "head_dim_qk": 512, "head_dim_v": 512})") ==
         Ids{"sdpa_bwd_sm107_d512"});
@@ -75,14 +75,14 @@ TEST_CASE("An engine of cudnn-frontend may support what cuDNN refuses", "[rules]
   CHECK(serving(R"({"sm": 100, "layout": "thd", "mask": "padding"})") == Ids{"sdpa_fwd_prefill_sm100"});
 }
 
-TEST_CASE("Only the engines of that cudnn-frontend are told", "[rules]") {
+TEST_CASE("Only engines of the selected cudnn-frontend are listed", "[rules]") {
   const char* d512 = R"({"sm": 100, "head_dim_qk": 512, "head_dim_v": 512})";
   CHECK(serving(d512, "1.32") == Ids{"sdpa_fwd_prefill_sm100"});
   CHECK(serving(d512, "1.32.0") == Ids{"sdpa_fwd_prefill_sm100"});
   CHECK(serving(d512, "1.23").empty());
 }
 
-TEST_CASE("An engine of cudnn-frontend is told with what it takes to get it", "[rules]") {
+TEST_CASE("An engine of cudnn-frontend is listed with its prerequisites", "[rules]") {
   const auto text = [](const char* changes) {
     const Case c = case_of(laid_over(base, Json::parse(changes)));
     std::string all;
@@ -97,7 +97,7 @@ TEST_CASE("An engine of cudnn-frontend is told with what it takes to get it", "[
       "is not an output)\n");
 }
 
-TEST_CASE("Where cuDNN refuses, the answer names the engines of cudnn-frontend's own", "[rules][probe]") {
+TEST_CASE("If cuDNN refuses, the answer names cudnn-frontend's own engines", "[rules][probe]") {
   const std::string call =
       "--pass bprop --heads 8 --seqlen 1024 --head-dim 512 --dtype bf16 --target b200,h200 --quick";
   const Run run = run_attnprobe(call);
@@ -119,7 +119,7 @@ TEST_CASE("Where cuDNN refuses, the answer names the engines of cudnn-frontend's
   CHECK_FALSE(contains(taken.out, "frontend_engines"));
 }
 
-TEST_CASE("A slip in the data of cudnn-frontend's engines is an error that names it", "[rules]") {
+TEST_CASE("A mistake in the data of cudnn-frontend's engines is an error that names it", "[rules]") {
   const auto error = [](const std::string& text) {
     return internal_error([&] { parse_frontend_engines(text, "engines/x.json"); });
   };

@@ -52,7 +52,7 @@ std::string refusal(const Case& c) {
 
 // ---- the data
 
-TEST_CASE("The data of the version rules is sound, and every entry has a source", "[rules]") {
+TEST_CASE("The data of the version rules is consistent, and every entry has a source", "[rules]") {
   CHECK(requirement_rules().size() > 120);
   CHECK(known_bug_rules().size() > 20);
   CHECK(frontend_rules().refusals.size() > 90);
@@ -86,7 +86,7 @@ TEST_CASE("The data of the version rules is sound, and every entry has a source"
   for (const auto& rule : frontend_rules().refusals) CHECK(answer_of(frontend_rules(), rule).refuses);
 }
 
-TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
+TEST_CASE("A mistake in the data is an error that names the entry", "[rules]") {
   const auto requirements = [](const std::string& entry) {
     return internal_error([&] { parse_requirements(R"({"comment": "", "requirements": [)" + entry + "]}"); });
   };
@@ -122,7 +122,7 @@ TEST_CASE("A slip in the data is an error that names the entry", "[rules]") {
                  "is missing"));
 }
 
-TEST_CASE("How a known bug shows is data", "[rules]") {
+TEST_CASE("The symptoms of a known bug are data", "[rules]") {
   const auto bug = [](const std::string& shows) {
     return parse_known_bugs(
         R"({"comment": "c", "known_bugs": [{"id": "a", )" + shows +
@@ -146,7 +146,7 @@ TEST_CASE("How a known bug shows is data", "[rules]") {
 
 // ---- every entry, where it applies and where it does not
 
-TEST_CASE("Every requirement is unmet in its example and not in the neighbours", "[rules]") {
+TEST_CASE("Every requirement is unmet in its example but met in the neighbours", "[rules]") {
   for (const auto& rule : requirement_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -173,7 +173,7 @@ TEST_CASE("Every requirement is unmet in its example and not in the neighbours",
   }
 }
 
-TEST_CASE("Every known bug concerns its example and not the neighbours", "[rules]") {
+TEST_CASE("Every known bug affects its example but not the neighbours", "[rules]") {
   for (const auto& rule : known_bug_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -189,7 +189,7 @@ TEST_CASE("Every known bug concerns its example and not the neighbours", "[rules
   }
 }
 
-TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and not the neighbours", "[rules]") {
+TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, but not the neighbours", "[rules]") {
   for (const std::string& release : attention::frontend_releases) {
     size_t reached = 0;
     for (const auto& rule : frontend_rules(release).refusals) {
@@ -207,7 +207,7 @@ TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, and 
   }
 }
 
-TEST_CASE("Every need of the unified operation keeps its example composite, and not the neighbours", "[rules]") {
+TEST_CASE("Every requirement of the unified operation makes its example composite, but not the neighbours", "[rules]") {
   const auto choice = [](const Case& c) { return build::choose_as_frontend(c.spec, {c.cudnn, c.sm}); };
   for (const std::string& release : attention::frontend_releases)
     for (const auto& need : frontend_rules(release).unified) {
@@ -224,7 +224,7 @@ TEST_CASE("Every need of the unified operation keeps its example composite, and 
     }
 }
 
-TEST_CASE("A plain config needs nothing, has no bug and is not refused", "[rules]") {
+TEST_CASE("A plain config has no requirement and no bug, and is not refused", "[rules]") {
   for (const char* changes :
        {"{}", R"({"mask": "causal"})", R"({"pass": "bprop", "dtype": "bf16"})",
         R"({"mask": "padding", "layout": "thd", "sm": 89})", R"({"mask": "padding", "layout": "thd", "sm": 120})"}) {
@@ -236,7 +236,7 @@ TEST_CASE("A plain config needs nothing, has no bug and is not refused", "[rules
   }
 }
 
-TEST_CASE("cudnn-frontend says nothing about patterns that it has not", "[rules]") {
+TEST_CASE("cudnn-frontend has no rules for patterns that it does not have", "[rules]") {
   for (const char* changes :
        {R"({"pattern": "mha"})", R"({"pattern": "two_matmul"})", R"({"pattern": "sdpa_unified", "pass": "bprop"})"}) {
     INFO(changes);
@@ -248,7 +248,7 @@ TEST_CASE("cudnn-frontend says nothing about patterns that it has not", "[rules]
   CHECK(frontend_answer(c.spec, c.cudnn, c.sm)->version == "1.32.0");
 }
 
-TEST_CASE("A refusal of a release of cudnn-frontend has its first and last release", "[rules]") {
+TEST_CASE("A refusal by cudnn-frontend has its first and last release", "[rules]") {
   Case c =
       case_of(laid_over(base, Json::parse(R"({"dtype": "fp8_e4m3", "layout": "thd", "mask": "padding", "sm": 120})")));
   const auto answer = [&](const char* release) {
@@ -271,7 +271,7 @@ TEST_CASE("A refusal of a release of cudnn-frontend has its first and last relea
   CHECK(answer("1.32").message == "Q: stride ");
 }
 
-TEST_CASE("The releases of cudnn-frontend that may be asked for are those that the data knows", "[rules]") {
+TEST_CASE("The data covers exactly the allowed releases of cudnn-frontend", "[rules]") {
   const FrameworkRules& newest = frontend_rules();
   CHECK(newest.version == attention::frontend_releases.back() + ".0");
   CHECK(newest.oldest == attention::frontend_releases.front());
@@ -281,8 +281,7 @@ TEST_CASE("The releases of cudnn-frontend that may be asked for are those that t
   CHECK(attention::nearest_frontend("1.40") == "1.32");
 }
 
-TEST_CASE("Where no release of cudnn-frontend is named, the newest that works with the cuDNN is meant, and is said",
-          "[rules]") {
+TEST_CASE("Without a cudnn-frontend release, the newest that works with the cuDNN is used and named", "[rules]") {
   Case asked = case_of(laid_over(base, Json::parse(R"({"pass": "bprop", "mask": "padding", "cudnn": "9.8.0"})")));
   const auto release = [&] { return frontend_answer(asked.spec, asked.cudnn, asked.sm)->version; };
   const auto choice = [&] { return build::choose_as_frontend(asked.spec, {asked.cudnn, asked.sm}).choice; };
@@ -298,7 +297,7 @@ TEST_CASE("Where no release of cudnn-frontend is named, the newest that works wi
   CHECK_FALSE(contains(choice(), "builds it"));
 }
 
-TEST_CASE("A requirement names feature, need and what this is", "[rules]") {
+TEST_CASE("A requirement names the feature, the requirement and the actual value", "[rules]") {
   const auto sentence = [](const char* changes, const std::string& id) {
     const Case c = case_of(laid_over(base, Json::parse(changes)));
     for (const auto& requirement : unmet_requirements(c.spec, c.cudnn, c.sm))
@@ -333,7 +332,7 @@ TEST_CASE("Rules of a framework are found by name and version", "[rules]") {
   CHECK(contains(internal_error([] { frontend_rules().fact("nothing"); }), "no fact \"nothing\""));
 }
 
-TEST_CASE("A gate of any framework is one data file: keys, messages with values, lines or functions", "[rules]") {
+TEST_CASE("A framework's gate is one data file with keys, messages with values, and lines or functions", "[rules]") {
   const std::string file = R"({"comment": "", "framework": "f", "version": "2.1.0", "base_url": "https://x/",
     "keys": {"heads": {"kind": "number", "help": "h"}, "form": {"kind": "text", "values": ["a", "b"], "help": "f"}},
     "refusals": [{"file": "lib/gate.py", "function": "check", "when": {"form": "a"}, "rules": [
@@ -396,7 +395,7 @@ TEST_CASE("A supported config has no unmet requirements", "[rules][probe]") {
   }
 }
 
-TEST_CASE("A refusal of cuDNN comes with its requirement", "[rules][probe]") {
+TEST_CASE("A refusal by cuDNN includes its requirement", "[rules][probe]") {
   if (!is_9_19()) return;
   const auto result = probe_one(
       R"({"heads": 8, "seqlen": 512, "head_dim": 128, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8"})",
@@ -425,7 +424,7 @@ TEST_CASE("A known bug is a warning, whatever the verdict", "[rules][probe]") {
   CHECK(ids(crashed.warnings).contains("constant_seed"));
 }
 
-TEST_CASE("A bug of the form that an older cudnn-frontend chose is not told of a newer one", "[rules]") {
+TEST_CASE("A bug of a form that only an older cudnn-frontend builds is not reported for a newer one", "[rules]") {
   const auto told = [](const char* frontend) {
     const Json config = laid_over(base, {{"dtype", "f32"}, {"frontend", frontend}});
     const Case one = case_of(config);
@@ -436,7 +435,7 @@ TEST_CASE("A bug of the form that an older cudnn-frontend chose is not told of a
   CHECK_FALSE(told("1.32"));
 }
 
-TEST_CASE("A warning is seen without asking for details", "[rules][probe]") {
+TEST_CASE("A warning is shown without details", "[rules][probe]") {
   if (!is_9_19()) return;
   const Run run = run_attnprobe(
       "--heads-q 32 --heads-kv 4 --seqlen-q 1 --seqlen-kv 4096 --head-dim 128 --dtype bf16 --target b200,h200");
@@ -447,7 +446,7 @@ TEST_CASE("A warning is seen without asking for details", "[rules][probe]") {
   CHECK(contains(run.out, "Use cuDNN 9.25.1 or newer"));
 }
 
-TEST_CASE("A GPU that is newer than cuDNN is told apart from a kernel that does not compile", "[rules][probe]") {
+TEST_CASE("A GPU newer than cuDNN is distinguished from a kernel that does not compile", "[rules][probe]") {
   if (!is_9_19()) return;
   const Run run =
       run_attnprobe("--heads 8 --seqlen 512 --head-dim 128 --dtype bf16 --target rubin --plans first --quick");
@@ -457,7 +456,7 @@ TEST_CASE("A GPU that is newer than cuDNN is told apart from a kernel that does 
   CHECK_FALSE(contains(run.out, "a bug of this cuDNN"));
 }
 
-TEST_CASE("What cudnn-frontend refuses and cuDNN supports is noted", "[rules][probe]") {
+TEST_CASE("A config that cudnn-frontend refuses but cuDNN supports is noted", "[rules][probe]") {
   if (!is_9_19()) return;
   const auto result = probe_one(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h200");
   CHECK(result.verdict == Verdict::supported);

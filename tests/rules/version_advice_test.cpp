@@ -54,7 +54,7 @@ std::optional<CudnnVersion> version_in(const std::string& advice) {
 
 }  // namespace
 
-TEST_CASE("advice: with the first version that the rules name, no rule of versions is left", "[rules][advice]") {
+TEST_CASE("advice: with the first version that the rules name, no version rule applies", "[rules][advice]") {
   size_t followed = 0;
   for (const Asked& asked : random_questions(3000)) {
     if (unmet_requirements(asked.spec, asked.cudnn, asked.sm).empty()) continue;
@@ -67,8 +67,7 @@ TEST_CASE("advice: with the first version that the rules name, no rule of versio
   CHECK(followed > 300);
 }
 
-TEST_CASE("advice: a known bug is gone in the version that it is fixed in, and in the one that its advice names",
-          "[rules][advice]") {
+TEST_CASE("advice: a known bug is absent from its fixed version and the version in its advice", "[rules][advice]") {
   std::set<std::string> followed;
   for (const Asked& asked : random_questions(3000))
     for (const KnownBug& bug : known_bugs(asked.spec, asked.cudnn, asked.sm)) {
@@ -83,7 +82,7 @@ TEST_CASE("advice: a known bug is gone in the version that it is fixed in, and i
   CHECK(followed.size() > 15);
 }
 
-TEST_CASE("advice: a framework's rule that names a cuDNN does not refuse with it", "[rules][advice]") {
+TEST_CASE("advice: a framework's rule that names a cuDNN accepts that version", "[rules][advice]") {
   size_t followed = 0;
   for (const FrameworkGate& gate : framework_gates()) {
     const ChosenGate chosen = choose_gates({gate.framework}, "test").at(0);

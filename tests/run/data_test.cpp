@@ -37,7 +37,7 @@ struct Planned {
 
 }  // namespace
 
-TEST_CASE("Prefix sums of lengths begin at 0 and end at all tokens, on either side", "[run]") {
+TEST_CASE("Prefix sums of lengths start at 0 and end at the number of tokens, on either side", "[run]") {
   const Planned both(
       R"("cu_seqlens": "both", "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [100, 28]})");
   CHECK(both.of("cu_seq_len_q").integers == std::vector<int64_t>{0, 128, 168});
@@ -48,7 +48,7 @@ TEST_CASE("Prefix sums of lengths begin at 0 and end at all tokens, on either si
   CHECK(kv.of("cu_seq_len_kv").integers == std::vector<int64_t>{0, 100, 128});
 }
 
-TEST_CASE("A sequence of a paged cache is no longer than the scores that a mask or bias is made for", "[run]") {
+TEST_CASE("A sequence of a paged cache is not longer than the scores of its mask or bias", "[run]") {
   for (const char* scores : {R"("mask": "padding_causal_bottom_right")", R"("mask": "padding", "bias": "1hss")"}) {
     INFO(scores);
     const Planned cut(fmt::format(R"("paged": {{"block_size": 256}}, {})", scores).c_str());
@@ -58,7 +58,7 @@ TEST_CASE("A sequence of a paged cache is no longer than the scores that a mask 
   CHECK(Planned(R"("paged": {"block_size": 256}, "mask": "padding")").of("seq_len_kv").integers.at(0) == 256);
 }
 
-TEST_CASE("Ragged offsets in tokens are the prefix sums, and the memory is what they span", "[run]") {
+TEST_CASE("Ragged offsets in tokens are the prefix sums, and determine the memory", "[run]") {
   const char* mask = R"("layout": "thd", "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [100, 28]})";
   const Planned tokens(fmt::format(R"("ragged_unit": "token", {})", mask).c_str()), elements(mask);
   CHECK(tokens.of("offsets of Q").integers == std::vector<int64_t>{0, 128, 168});
@@ -75,7 +75,7 @@ TEST_CASE("Ragged offsets in tokens are the prefix sums, and the memory is what 
                                                  ContainsSubstring("a token has 128"));
 }
 
-TEST_CASE("Ragged statistics by head: a head has the tokens of every sequence, and heads do not overlap", "[run]") {
+TEST_CASE("Ragged statistics by head: each head has the tokens of all sequences, without overlap", "[run]") {
   const char* ragged = R"("layout": "thd", "pass": "fprop_train",
                           "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [100, 28]})";
   const auto with = [&](const char* layout) { return fmt::format(R"("stats_layout": {}, {})", layout, ragged); };
@@ -89,7 +89,7 @@ TEST_CASE("Ragged statistics by head: a head has the tokens of every sequence, a
                         ContainsSubstring("take 168 elements"));
 }
 
-TEST_CASE("Angles of a rotary embedding are the same for both halves, and rotated K is as long as K", "[run]") {
+TEST_CASE("Angles of a rotary embedding are equal for both halves, and rotated K is as long as K", "[run]") {
   const Planned rope(
       R"("rope": {"dim": 32}, "seqlen_kv": 96, "mask": {"padding": true, "seqlens_q": [128, 40], "seqlens_kv": [96, 28]})");
   const auto& angles = rope.of("angles of K").reals;

@@ -129,7 +129,7 @@ TEST_CASE("the reference is the same on GPU and CPU", "[real_gpu]") {
   }
 }
 
-TEST_CASE("a plan that crashes its process on the GPU costs only itself", "[real_gpu]") {
+TEST_CASE("a plan that crashes its process on the GPU loses only its own result", "[real_gpu]") {
   if (gpus().empty()) return;
   const std::string command =
       "--batch 2 --heads 4 --seqlen 256 --head-dim 64 --pattern sdpa_composite --mode A --target device:0 --timing "
@@ -152,7 +152,7 @@ TEST_CASE("a plan that crashes its process on the GPU costs only itself", "[real
   }
 }
 
-TEST_CASE("an illegal memory access in a kernel costs one engine config, and the next one runs", "[real_gpu]") {
+TEST_CASE("an illegal memory access loses one engine config, and the next one runs", "[real_gpu]") {
   if (gpus().empty()) return;
   // cuDNN 9.14 and 9.19 accept a graph with the softmax's maxima as its only row output. Their kernels then write the
   // sums to an invalid address.
@@ -169,7 +169,7 @@ TEST_CASE("an illegal memory access in a kernel costs one engine config, and the
   }
 }
 
-TEST_CASE("a problem that is too large for the GPU says how large it is", "[real_gpu]") {
+TEST_CASE("a problem too large for the GPU reports its size", "[real_gpu]") {
   if (gpus().empty()) return;
   const Run run = run_attnprobe(
       "--batch 256 --heads 64 --seqlen 65536 --head-dim 128 --target device:0 --mode A --timing none --format json");

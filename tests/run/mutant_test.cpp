@@ -175,13 +175,13 @@ const char* const square = R"("batch": 2, "heads_q": 4, "heads_kv": 2, "seqlen":
 
 }  // namespace
 
-TEST_CASE("mutants of two plans are found", "[run]") {
+TEST_CASE("mutants of two plans are detected", "[run]") {
   for (const char* pass : {"fprop_train", "bprop"})
     check(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", "dtype": "bf16", {}, "mask": "causal"}})", pass,
                       square));
 }
 
-TEST_CASE("every mutant of a forward pass is found", "[run][slow]") {
+TEST_CASE("every mutant of a forward pass is detected", "[run][slow]") {
   for (const char* type : {"f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2"})
     for (const char* pass : {"fprop", "fprop_train"})
       for (const char* features :
@@ -201,7 +201,7 @@ TEST_CASE("every mutant of a forward pass is found", "[run][slow]") {
   write_tallies();
 }
 
-TEST_CASE("every mutant of a backward pass is found", "[run][slow]") {
+TEST_CASE("every mutant of a backward pass is detected", "[run][slow]") {
   for (const char* type : {"f16", "bf16", "fp8_e4m3", "fp8_e5m2"})
     for (const char* features :
          {R"("mask": "none")", R"("mask": "causal")", R"("mask": {"causal": true, "window_left": 9})",
@@ -216,7 +216,7 @@ TEST_CASE("every mutant of a backward pass is found", "[run][slow]") {
   write_tallies();
 }
 
-TEST_CASE("every mutant of the other patterns is found", "[run][slow]") {
+TEST_CASE("every mutant of the other patterns is detected", "[run][slow]") {
   for (const char* features : {R"("mask": "padding")", R"("bias": "1hss")", R"("dropout": 0.2)"})
     check(fmt::format(R"({{"pattern": "mha", {}, {}}})", square, features));
   check(fmt::format(R"({{"pattern": "two_matmul", {}}})", square));
@@ -231,7 +231,7 @@ TEST_CASE("every mutant of the other patterns is found", "[run][slow]") {
   write_tallies();
 }
 
-TEST_CASE("mutants are found whatever the data is", "[run][slow]") {
+TEST_CASE("mutants are detected with every kind of data", "[run][slow]") {
   for (const auto& [data, name] : EnumNames<run::DataRegime>::table)
     for (const char* pass : {"fprop_train", "bprop"}) {
       INFO(name);
@@ -242,7 +242,7 @@ TEST_CASE("mutants are found whatever the data is", "[run][slow]") {
   write_tallies();
 }
 
-TEST_CASE("random plans that only round are right, whatever the data is", "[run][slow]") {
+TEST_CASE("random plans that differ only by rounding are correct with every kind of data", "[run][slow]") {
   int checked = 0;
   for (uint64_t seed = 1; seed <= 3000; ++seed) {
     auto config = small_random_config(seed);
@@ -280,7 +280,7 @@ TEST_CASE("random plans that only round are right, whatever the data is", "[run]
 }
 
 // Plans may round these to other values than the reference, and be as right.
-TEST_CASE("uncertain signs, exponents and sums in 16 bits have room", "[run]") {
+TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]") {
   using namespace run::kernels;
   // relu's slope at a score of 1e-7, known to 1e-7: 0 or 1; at 0.01 it is certain, and at an exact 0.
   CHECK(pointwise_variance(mode_RELU_BWD, 1e-7, 2, 0, 2, 1e-14, 0) >= 4);
@@ -310,7 +310,7 @@ TEST_CASE("uncertain signs, exponents and sums in 16 bits have room", "[run]") {
 }
 
 // cuDNN gives 1e-7 for these, and a relative limit on zero allows nothing.
-TEST_CASE("gradients that are zero have an allowance for rounding", "[run]") {
+TEST_CASE("gradients of zero have a rounding tolerance", "[run]") {
   for (const char* config :
        {R"("seqlen_q": 1, "seqlen_kv": 1, "mask": "padding_causal")",
         R"("seqlen_q": 1, "seqlen_kv": 40, "mask": "causal", "bias": {"shape": "1hss", "grad": true})"}) {

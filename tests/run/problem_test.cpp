@@ -101,7 +101,7 @@ TEST_CASE("the interpreter of graphs computes attention: forward", "[run]") {
       check_config(fmt::format(R"({{"pattern": "sdpa_composite", "pass": "{}", {}, {}}})", pass, small, features));
 }
 
-TEST_CASE("a dumped dropout mask: tiles that no query sees may be missing, others leave O unverified", "[run]") {
+TEST_CASE("a dumped dropout mask may lack invisible tiles, while other gaps leave O unverified", "[run]") {
   const std::string config = fmt::format(R"({{"pattern": "sdpa_composite", {}, "mask": "causal",
       "dropout": {{"probability": 0.2, "dump": true}}}})",
                                          square);
@@ -133,7 +133,7 @@ TEST_CASE("a dumped dropout mask: tiles that no query sees may be missing, other
   CHECK(seen.reference.empty());
 }
 
-TEST_CASE("a dropout mask is not read off probabilities that no input makes equal", "[run]") {
+TEST_CASE("a dropout mask is not derived from probabilities that no input makes equal", "[run]") {
   Case c(
       fmt::format(R"({{"pattern": "sdpa_composite", {}, "score_mod": "relative_position", "dropout": 0.2}})", square));
   const auto found = c.verify();
@@ -362,7 +362,7 @@ TEST_CASE("a plan that computes the wrong thing is detected", "[run]") {
   }
 }
 
-TEST_CASE("interleaved tensors lie in one memory, as frameworks have them", "[run]") {
+TEST_CASE("interleaved tensors share one buffer, as in frameworks", "[run]") {
   const Case together(
       R"({"pattern": "sdpa_composite", "batch": 2, "heads": 4, "seqlen": 24, "head_dim": 8, "layout": "bs3hd"})");
   CHECK(together.memory("K^T") - together.memory("Q") == 4 * 8 * 2);
@@ -390,7 +390,7 @@ TEST_CASE("data regimes", "[run]") {
                     ContainsSubstring("\"random\" is not one of") && ContainsSubstring("negative_scores"));
 }
 
-TEST_CASE("small numbers go to their types and back", "[run]") {
+TEST_CASE("small numbers round-trip through their types", "[run]") {
   using namespace run::kernels;
   CHECK(encode(1.0, 5, 10, true, false) == 0x3c00);
   CHECK(encode(65504.0, 5, 10, true, false) == 0x7bff);
@@ -410,7 +410,7 @@ TEST_CASE("small numbers go to their types and back", "[run]") {
   for (unsigned bits = 0; bits < 0x7c00; ++bits) CHECK(encode(decode(bits, 5, 10, true), 5, 10, true, false) == bits);
 }
 
-TEST_CASE("compiled kernels are kept for the next process, and only whole ones are believed", "[run]") {
+TEST_CASE("compiled kernels are cached for the next process, and only complete ones are trusted", "[run]") {
   const TemporaryFolder folder;
   const Variable cache("XDG_CACHE_HOME", folder.path().c_str());
   int compiled = 0;

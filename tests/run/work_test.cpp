@@ -123,7 +123,7 @@ TEST_CASE("Pairs of long sequences", "[work]") {
   CHECK(pairs(32768, 32768, band(127, 0, Alignment::top_left)) == 128 * 129 / 2 + (32768 - 128) * 128);
 }
 
-TEST_CASE("Each batch entry has its own lengths, and its own bottom right", "[work]") {
+TEST_CASE("Each batch entry has its own lengths and bottom-right corner", "[work]") {
   AttentionSpec spec = spec_of(10, 10, bottom_right);
   spec.batch = 3;
   spec.mask.padding = true;
@@ -159,7 +159,7 @@ TEST_CASE("Operations of a small problem, by hand", "[work]") {
   CHECK(attention_flop(spec, seqlens_q, seqlens_kv) == 6 * (35 + 2) * 2 * (3 * 16 + 2 * 8));
 }
 
-TEST_CASE("The rates that cudnn-frontend's benchmark published for an H200", "[work]") {
+TEST_CASE("The rates match cudnn-frontend's published benchmark for an H200", "[work]") {
   // benchmark/sdpa_benchmark_training: Llama 3.1 64/8 d128 bf16 causal, 4096 tokens: 0.465 ms are 591 TFLOPS, 1.450 ms
   // are 474.
   CHECK(llama_flop(Pass::fprop) / 0.465e-3 / 1e12 == Approx(591).epsilon(0.002));
@@ -209,7 +209,7 @@ TEST_CASE("Bytes of whole graphs", "[work]") {
 
 // ---- peaks
 
-TEST_CASE("Peaks are those of the datasheets", "[work]") {
+TEST_CASE("Peak rates match the datasheets", "[work]") {
   auto near = [](double tflops) { return Approx(tflops).epsilon(0.015); };
   CHECK(peak(75, 40, 1590, DataType::f16) == near(65));        // T4
   CHECK(peak(80, 108, 1410, DataType::bf16) == near(312));     // A100
@@ -252,7 +252,7 @@ TEST_CASE("Each GPU of the catalogue has the rates of its own board", "[work]") 
     }
 }
 
-TEST_CASE("There is no peak for what is unknown or not there", "[work]") {
+TEST_CASE("An unknown or missing unit has no peak rate", "[work]") {
   CHECK(peak(61, 28, 1582, DataType::f16) == -1);
   CHECK(peak(75, 40, 1590, DataType::bf16) == -1);
   CHECK(peak(80, 108, 1410, DataType::fp8_e4m3) == -1);
@@ -270,7 +270,7 @@ TEST_CASE("Peak bandwidths", "[work]") {
 
 // ---- rates
 
-TEST_CASE("Rates of a time", "[work]") {
+TEST_CASE("A time gives rates", "[work]") {
   probe::TimeFindings findings;
   add_rates(findings, 1e12, 1e9, h100, DataType::bf16);
   CHECK_FALSE(findings.tflops);
@@ -285,7 +285,7 @@ TEST_CASE("Rates of a time", "[work]") {
   CHECK(findings.bound == "compute");
 }
 
-TEST_CASE("The bound is where the roofs meet", "[work]") {
+TEST_CASE("The bound is where the rooflines meet", "[work]") {
   // 989.4 TFLOPS over 3352.3 GB/s: 295 operations per byte.
   auto bound = [](double flop, const GpuLimits& gpu) {
     probe::TimeFindings findings;
@@ -303,7 +303,7 @@ TEST_CASE("The bound is where the roofs meet", "[work]") {
   CHECK(bound(294e6, unknown).empty());
 }
 
-TEST_CASE("Rates need no peak", "[work]") {
+TEST_CASE("Rates are computed without a peak", "[work]") {
   probe::TimeFindings findings;
   findings.median_ms = 1;
   add_rates(findings, 1e9, 1e6, {}, DataType::f16);

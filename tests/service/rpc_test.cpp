@@ -44,7 +44,7 @@ size_t children() {
 
 }  // namespace
 
-TEST_CASE("a probe's answer is the report that the command line gives", "[service]") {
+TEST_CASE("a probe's answer equals the report of the command line", "[service]") {
   service::Rpc rpc("");
   const Json answer =
       asked(rpc, request(7, "probe", {{"config", bert}, {"target", "h200,l40s"}, {"cudnn", cudnn_path()}}));
@@ -65,7 +65,7 @@ TEST_CASE("a probe's answer is the report that the command line gives", "[servic
   }
 }
 
-TEST_CASE("a call as source has it is asked as --torch asks it", "[service]") {
+TEST_CASE("a call in source form is asked as with --torch", "[service]") {
   service::Rpc rpc("");
   const std::string call =
       "F.scaled_dot_product_attention(q[4, 32, 2048, 96], k[4, 32, 2048, 96], v[4, 32, 2048, 96], dropout_p=0.1)";
@@ -87,7 +87,7 @@ TEST_CASE("a call as source has it is asked as --torch asks it", "[service]") {
   CHECK_THAT(refused({{"torch", "/etc/passwd"}}), ContainsSubstring("params/torch"));
 }
 
-TEST_CASE("a session keeps its workers, and one that died says nothing about the graph", "[service]") {
+TEST_CASE("a session keeps its workers, and a dead worker is not blamed on the graph", "[service]") {
   const size_t before = children();
   {
     service::Rpc rpc("");
@@ -105,7 +105,7 @@ TEST_CASE("a session keeps its workers, and one that died says nothing about the
   CHECK(children() == before);
 }
 
-TEST_CASE("what is wrong with a request is an answer that names the place", "[service]") {
+TEST_CASE("an error in a request is answered with its location", "[service]") {
   service::Rpc rpc("");
   struct Case {
     std::string request;
@@ -163,7 +163,7 @@ TEST_CASE("what is wrong with a request is an answer that names the place", "[se
   }
 }
 
-TEST_CASE("an answer has the id of its request, and a notification has no answer", "[service]") {
+TEST_CASE("an answer has its request's id, and a notification gets no answer", "[service]") {
   service::Rpc rpc("");
   for (const char* id : {"18446744073709551615", "-9223372036854775808", "1.5", "\"a\\u0000b\"", "null"}) {
     INFO(id);
@@ -192,7 +192,7 @@ TEST_CASE("a batch is answered by an array", "[service]") {
   CHECK(answers[2].at("error").at("code") == -32601);
 }
 
-TEST_CASE("requests share the slots of a session, and wait where none is left", "[service]") {
+TEST_CASE("requests share a session's slots and wait if none is free", "[service]") {
   service::WorkerSlots slots(4);
   std::atomic<bool> stop = false;
   std::optional<service::WorkerSlots::Held> first(slots.take(8, stop));
@@ -228,7 +228,7 @@ TEST_CASE("a call of PyTorch is answered with its gate", "[service]") {
   CHECK_THAT(results[0].at("but")[0].at("text").get<std::string>(), ContainsSubstring("enable_gqa"));
 }
 
-TEST_CASE("limits of a config that lacks what is varied, as the command line has them", "[service]") {
+TEST_CASE("limits accepts a config without the varied field, as the command line does", "[service]") {
   service::Rpc rpc("");
   const Json answer = asked(rpc, request(3, "limits",
                                          {{"field", "head_dim=8:160:8"},
@@ -252,7 +252,7 @@ TEST_CASE("limits of a config that lacks what is varied, as the command line has
                  "--target a100 --cudnn "));
 }
 
-TEST_CASE("ways out and known bugs are methods, too", "[service]") {
+TEST_CASE("fixes and known bugs are methods too", "[service]") {
   service::Rpc rpc("");
   Json odd = bert;
   odd["head_dim"] = 100;
@@ -275,7 +275,7 @@ TEST_CASE("ways out and known bugs are methods, too", "[service]") {
   CHECK(some[0].contains("sightings"));
 }
 
-TEST_CASE("what needs no cuDNN is answered without one", "[service]") {
+TEST_CASE("methods that need no cuDNN work without one", "[service]") {
   service::Rpc rpc("/nowhere/attnprobe");
   CHECK(asked(rpc, request(1, "version", nullptr)).at("result").at("schema") == "attnprobe/report/1");
   const Json explained = asked(
@@ -288,7 +288,7 @@ TEST_CASE("what needs no cuDNN is answered without one", "[service]") {
   CHECK(rpc.answer(R"({"jsonrpc": "2.0", "method": "version"})").empty());  // a notification
 }
 
-TEST_CASE("a request that is cancelled ends soon with what it has", "[service]") {
+TEST_CASE("a cancelled request ends soon with partial results", "[service]") {
   service::Rpc rpc("");
   Json configs = Json::array();
   for (int seqlen = 64; seqlen <= 64 * 400; seqlen += 64)
@@ -309,7 +309,7 @@ TEST_CASE("a request that is cancelled ends soon with what it has", "[service]")
   }
 }
 
-TEST_CASE("serve answers line by line, whatever the lines are", "[service][app]") {
+TEST_CASE("serve answers each line, whatever it contains", "[service][app]") {
   const Run run =
       run_attnprobe("serve --stdio", {},
                     request(1, "version", nullptr) + "\n\nnonsense\n" + request(2, "targets", nullptr) + "\n\xff\n");
@@ -326,7 +326,7 @@ TEST_CASE("serve answers line by line, whatever the lines are", "[service][app]"
   CHECK(run_attnprobe("serve").exit_code == 0);  // the end of its input
 }
 
-TEST_CASE("serve ends with an error where its answers are lost or its input cannot be read", "[service][app]") {
+TEST_CASE("serve ends with an error if its answers are lost or its input is unreadable", "[service][app]") {
   const std::string ask = request(1, "version", nullptr) + "\n";
   for (const char* lost : {"> /dev/full", ">&-"}) {
     const Run run = shell(fmt::format("{} serve --stdio {}", program(), lost), {}, ask);
@@ -349,7 +349,7 @@ TEST_CASE("serve ends with an error where its answers are lost or its input cann
   CHECK(waiting.exit_code == 3);
 }
 
-TEST_CASE("a line that is too long costs only itself", "[service][app]") {
+TEST_CASE("a line that is too long fails alone", "[service][app]") {
   const std::string behind = request(2, "version", nullptr) + "\n";
   const auto answers_of = [](const Run& run) {
     INFO(run.out << run.err);
@@ -373,7 +373,7 @@ TEST_CASE("a line that is too long costs only itself", "[service][app]") {
   CHECK(given["id"] == 2);
 }
 
-TEST_CASE("cancel is read while as many requests run as may", "[service][app]") {
+TEST_CASE("cancel is read while the maximum number of requests runs", "[service][app]") {
   Json configs = Json::array();
   for (int seqlen = 64; seqlen <= 64 * 400; seqlen += 64)
     configs.push_back({{"heads", 12}, {"seqlen", seqlen}, {"head_dim", 64}});
@@ -395,7 +395,7 @@ TEST_CASE("cancel is read while as many requests run as may", "[service][app]") 
   CHECK(cancelled == count);
 }
 
-TEST_CASE("serve answers where no thread can be started", "[service][app]") {
+TEST_CASE("serve answers even if it cannot start a thread", "[service][app]") {
   if (geteuid() != 0 || under_sanitizers()) return;  // only root can act as another user
   std::string lines;
   for (int id = 1; id <= 64; ++id) lines += request(id, "version", nullptr) + "\n";

@@ -123,7 +123,7 @@ TEST_CASE("A site's addresses come only from names, and no two names share one",
   CHECK(config_address("badge").starts_with("badge-"));
 }
 
-TEST_CASE("A version's page says what changed since the next older one", "[site]") {
+TEST_CASE("A version's page lists the changes since the next older one", "[site]") {
   const SiteFolder site(three_versions);
   REQUIRE(site.run.exit_code == 0);
   CHECK_THAT(site.run.out, StartsWith("9 cells: "));
@@ -146,7 +146,7 @@ TEST_CASE("A version's page says what changed since the next older one", "[site]
   CHECK(site.json("cudnn/9.9.0/index.json")["compared_with"].is_null());
 }
 
-TEST_CASE("Versions of one answer are one run, on the pages and in the badge", "[site]") {
+TEST_CASE("Consecutive versions with the same answer are one range, on the pages and in the badge", "[site]") {
   const SiteFolder site(three_versions);
   REQUIRE(site.run.exit_code == 0);
   CHECK(
@@ -182,7 +182,7 @@ TEST_CASE("Every JSON document of a site is valid under its schema", "[site]") {
   CHECK(validate(site.path("site/schema.json"), site.path("other.json")).exit_code != 0);
 }
 
-TEST_CASE("Each id that a site's answers name is an anchor with what it means", "[site]") {
+TEST_CASE("Each id in a site's answers is an anchor with its meaning", "[site]") {
   Json report = Json::parse(report_of({{"plain", "a100", "9.19.0", "no", ""}}));
   Json& result = report["results"][0];
   result["root_cause"] = {
@@ -212,7 +212,7 @@ TEST_CASE("Each id that a site's answers name is an anchor with what it means", 
   CHECK(site.make("ids.json").exit_code == 0);
 }
 
-TEST_CASE("What others wrote does nothing on a page", "[site][hostile]") {
+TEST_CASE("Foreign text cannot act on a page", "[site][hostile]") {
   const std::string name = "</title><script>alert(1)</script>\" onload='x' \xe2\x80\xae",
                     reason = "<img src=x onerror=alert(2)>]]>--";
   const SiteFolder site({{name, "b200", "9.28.1", "no", reason}, {name, "b200", "9.27.0", "yes", ""}});
@@ -235,7 +235,7 @@ TEST_CASE("What others wrote does nothing on a page", "[site][hostile]") {
   CHECK(site.json(config_address(name) + "/index.json")["name"] == name);
 }
 
-TEST_CASE("A site replaces a site, and nothing else", "[site]") {
+TEST_CASE("A site replaces only another site", "[site]") {
   const SiteFolder site(three_versions);
   REQUIRE(site.run.exit_code == 0);
   site.write("fewer.json", report_of({{"other", "b200", "9.28.1", "yes", ""}}));
@@ -286,7 +286,7 @@ TEST_CASE("A site replaces a site, and nothing else", "[site]") {
   CHECK_THAT(site.make("empty.json").err, ContainsSubstring("it has no cells"));
 }
 
-TEST_CASE("Leftovers of a killed run go with the next site", "[site]") {
+TEST_CASE("The next site removes leftovers of a killed run", "[site]") {
   const SiteFolder site(three_versions);
   REQUIRE(site.run.exit_code == 0);
   const fs::path beside = fs::path(site.path("site")).parent_path();
@@ -302,7 +302,7 @@ TEST_CASE("Leftovers of a killed run go with the next site", "[site]") {
   CHECK(fs::exists(other));
 }
 
-TEST_CASE("Several matrices make one site, and the last has the last word", "[site]") {
+TEST_CASE("Several matrices form one site, and the last takes precedence", "[site]") {
   const SiteFolder site(three_versions);
   site.write("later.json", report_of({{"plain", "h200", "9.28.1", "yes", ""}, {"plain", "a100", "9.28.1", "yes", ""}}));
   const Run run = run_attnprobe(
@@ -313,7 +313,7 @@ TEST_CASE("Several matrices make one site, and the last has the last word", "[si
   CHECK_THAT(site.text("badge/plain/h200.svg"), ContainsSubstring("yes since 9.28.1 or earlier"));
 }
 
-TEST_CASE("A site says of real cells what the matrix says", "[site]") {
+TEST_CASE("A site agrees with the matrix about real cells", "[site]") {
   const MatrixFolder folder;
   REQUIRE(folder.run("out").exit_code == 0);
   REQUIRE(run_attnprobe(fmt::format("site {} -o {}", folder.path("out"), folder.path("site"))).exit_code == 0);

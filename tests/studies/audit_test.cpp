@@ -22,8 +22,7 @@ Json audit_rows(const std::string& config, const std::string& arguments, int exi
 
 }  // namespace
 
-TEST_CASE("an audit finds a limit that cuDNN does not have, with the rule's place and a command that shows it",
-          "[audit][cli]") {
+TEST_CASE("an audit finds a limit that cuDNN does not have, with the rule's location and a command", "[audit][cli]") {
   const auto rows = audit_rows(
       R"({"name": "wide", "batch": 1, "heads": 4, "seqlen": 512, "head_dim": [128, 192, 256], "dtype": "bf16"})",
       "--framework torch==2.15 --target rtx4090", 1);
@@ -54,7 +53,7 @@ TEST_CASE("an audit finds a limit that cuDNN does not have, with the rule's plac
   CHECK(again.json()["results"][0]["but"][0]["kind"] == "framework");
 }
 
-TEST_CASE("a rule's other number ends where cuDNN refuses, and is none where cuDNN refuses between", "[audit]") {
+TEST_CASE("a suggested limit ends where cuDNN refuses, and is omitted if cuDNN refuses in between", "[audit]") {
   const auto& gates = rules::framework_gates();
   const auto torch =
       std::find_if(gates.begin(), gates.end(), [](const auto& gate) { return gate.framework == "torch"; });
@@ -91,7 +90,7 @@ TEST_CASE("a rule's other number ends where cuDNN refuses, and is none where cuD
   CHECK(values.proposals(*rule).empty());
 }
 
-TEST_CASE("an audit finds what a gate lets through and cudnn-frontend refuses", "[audit][cli]") {
+TEST_CASE("an audit finds calls that a gate accepts and cudnn-frontend refuses", "[audit][cli]") {
   const auto rows = audit_rows(
       R"({"name": "alibi", "batch": 1, "heads": 4, "seqlen": 256, "head_dim": 64, "dtype": "bf16", "alibi": true})",
       "--framework xla --target h100", 1);
@@ -101,7 +100,7 @@ TEST_CASE("an audit finds what a gate lets through and cudnn-frontend refuses", 
   CHECK(rows[0]["smallest"]["compiled"] == false);
 }
 
-TEST_CASE("an audit that finds nothing says over how much, and ends with 0", "[audit][cli]") {
+TEST_CASE("an audit without findings reports its extent and exits with 0", "[audit][cli]") {
   const TemporaryFolder folder;
   const std::string config =
       folder.file("c.json", R"({"heads": 4, "seqlen": 512, "head_dim": 64, "dtype": "bf16", "mask": "causal"})");
@@ -118,7 +117,7 @@ TEST_CASE("an audit that finds nothing says over how much, and ends with 0", "[a
   CHECK(contains(unknown.err, "--framework: \"pytroch\""));
 }
 
-TEST_CASE("the sweep has every feature that gates speak of, and nothing that contradicts itself", "[audit]") {
+TEST_CASE("the sweep covers every feature of the gates, without contradictions", "[audit]") {
   const auto configs = studies::audit_sweep();
   CHECK(configs.size() > 500);
   const auto any = [&](auto&& has) {

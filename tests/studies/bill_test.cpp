@@ -26,7 +26,7 @@ Json bill_of(const std::string& words) {
   return Json::parse(run.out)["results"][0];
 }
 
-TEST_CASE("a decode loop builds a plan for each length and few kernels", "[plans_bill][slow]") {
+TEST_CASE("a decode loop builds a plan for each length but few kernels", "[plans_bill][slow]") {
   const std::string words =
       "--heads 8 --heads-kv 2 --seqlen-q 1 --seqlen-kv 64 --head-dim 64 --dtype bf16 -t h100 --lengths 100:160";
   const Json few = bill_of(words)["bill"], all = bill_of(words + " --all")["bill"];
@@ -41,7 +41,7 @@ TEST_CASE("a decode loop builds a plan for each length and few kernels", "[plans
   CHECK((compiled.size() >= 2 && compiled.size() <= 6));
 }
 
-TEST_CASE("the bill tells plans, kernels, building and what rounding up saves on one screen", "[plans_bill]") {
+TEST_CASE("the bill shows plans, kernels, build time and savings of rounding up on one screen", "[plans_bill]") {
   const Run run = run_attnprobe("plans --heads 8 --seqlen 512 --head-dim 64 --causal -t h100 --lengths 500:504");
   INFO(run.out << run.err);
   CHECK(run.exit_code == 0);
@@ -58,7 +58,7 @@ TEST_CASE("the bill tells plans, kernels, building and what rounding up saves on
   CHECK(longest_line(run.out) <= 80);
 }
 
-TEST_CASE("a shape that cuDNN refuses has no plan, and the reason is said", "[plans_bill]") {
+TEST_CASE("a shape that cuDNN refuses has no plan, and the reason is shown", "[plans_bill]") {
   const Run run = run_attnprobe("plans --heads 8 --head-dim 20 --causal -t h100 --lengths 500,512");
   INFO(run.out << run.err);
   CHECK(run.exit_code == 1);
@@ -66,7 +66,7 @@ TEST_CASE("a shape that cuDNN refuses has no plan, and the reason is said", "[pl
   CHECK(contains(run.out, "multiple of 8"));
 }
 
-TEST_CASE("the bill of a log is that of the graphs that ran, and of the seconds that it shows", "[plans_bill]") {
+TEST_CASE("a log's bill covers the graphs that ran and the log's seconds", "[plans_bill]") {
   const std::string log = "tests/fixtures/logs/pytorch-2.11-cudnn-9.19-decode-bf16.log.xz";
   const Run run = run_attnprobe("plans " + log + " -f json");
   INFO(run.err);
@@ -85,7 +85,7 @@ TEST_CASE("the bill of a log is that of the graphs that ran, and of the seconds 
   }
 }
 
-TEST_CASE("no shape is asked twice, however many bucketings round up to it", "[plans_bill]") {
+TEST_CASE("no shape is asked twice, even if several bucketings round up to it", "[plans_bill]") {
   const auto targets = asking::named_targets("h100", 60);
   const auto spec =
       attention::parse_configs(R"({"heads": 8, "seqlen": 64, "head_dim": 20, "mask": "causal"})", "test").at(0).spec;
@@ -105,7 +105,7 @@ TEST_CASE("no shape is asked twice, however many bucketings round up to it", "[p
   for (const auto& [shape, times] : asked) CHECK(times == 1);
 }
 
-TEST_CASE("what building takes is told with both ends of what was measured", "[plans_bill]") {
+TEST_CASE("the build time is given as the measured range", "[plans_bill]") {
   plans::WorkloadBill found;
   found.target = *gpu::find("h100");
   found.exact.shapes = found.exact.plans = 200;
@@ -118,7 +118,7 @@ TEST_CASE("what building takes is told with both ends of what was measured", "[p
   CHECK(contains(plans::bill_text(found), "building  10 to 20 s in a program on a GPU"));
 }
 
-TEST_CASE("the padding that is named has the fewest plans for a tenth more work", "[plans_bill]") {
+TEST_CASE("the named padding has the fewest plans for at most a tenth more work", "[plans_bill]") {
   plans::WorkloadBill found;
   const auto add = [&](const char* name, size_t count, double work) {
     plans::BucketedBill& one = found.bucketed.emplace_back();
@@ -135,7 +135,7 @@ TEST_CASE("the padding that is named has the fewest plans for a tenth more work"
   CHECK(plans::cheapest_of(found)->bucketing.name == "few");
 }
 
-TEST_CASE("lengths that are none end with what is allowed", "[plans_bill]") {
+TEST_CASE("invalid lengths are refused with the allowed values", "[plans_bill]") {
   const Run run = run_attnprobe("plans --heads 8 --seqlen 512 --head-dim 64 -t h100 --lengths 12x");
   CHECK(run.exit_code == 2);
   CHECK(contains(run.err, "--lengths 12x: neither lengths (512, 101:220, 64:8192:64) nor a file that can be read"));

@@ -88,7 +88,7 @@ const Case cases[] = {
 
 }  // namespace
 
-TEST_CASE("Boundaries are found with few questions", "[limits]") {
+TEST_CASE("Few questions find the boundaries", "[limits]") {
   for (const auto& one : cases) {
     INFO(one.name);
     const BoundarySearch search = searched(one.range, one.answers);
@@ -106,7 +106,7 @@ TEST_CASE("Boundaries are found with few questions", "[limits]") {
   }
 }
 
-TEST_CASE("A short range is asked in full, isolated numbers and all", "[limits]") {
+TEST_CASE("A short range is asked completely, including isolated numbers", "[limits]") {
   const auto divides = [](int64_t n) { return [n](int64_t x) -> Label { return n % x == 0; }; };
   for (const int64_t heads : {40, 60, 96, 100}) {
     INFO(heads);
@@ -144,7 +144,7 @@ TEST_CASE("The numbers of a run are counted", "[limits]") {
   CHECK(count_of(Run{257, 263, 1, 8, 0}) == 7);
 }
 
-TEST_CASE("A row like one before needs a fraction of the questions", "[limits]") {
+TEST_CASE("A row like an earlier one needs a fraction of the questions", "[limits]") {
   for (const auto& one : cases) {
     if (count_of(one.range) < 500) continue;
     INFO(one.name);
@@ -155,7 +155,7 @@ TEST_CASE("A row like one before needs a fraction of the questions", "[limits]")
   }
 }
 
-TEST_CASE("A row that is not like the one before is searched for itself", "[limits]") {
+TEST_CASE("A row unlike the earlier ones is searched separately", "[limits]") {
   const Range range{1, 1024};
   const auto up_to = [](int64_t end) { return [end](int64_t x) -> Label { return x % 8 == 0 && x <= end; }; };
   const auto before = searched(range, up_to(256)).runs();

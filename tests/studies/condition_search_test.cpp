@@ -72,7 +72,7 @@ TEST_CASE("The region of ragged backward above head dimension 128 is found with 
   CHECK(misjudged(region, when) == 0);
 }
 
-TEST_CASE("The region of a size that is no multiple is found") {
+TEST_CASE("The region of sizes that are not a multiple is found") {
   const Json when = {{"pass", {{"not", "bprop"}}}, {"causal", true}, {"seqlen_kv", {{"not_multiple_of", 64}}}};
   const Region region = region_of(when);
   INFO(condition_of(region.literals).dump());
@@ -86,7 +86,7 @@ TEST_CASE("The region of a comparison between two sizes is found") {
   CHECK(misjudged(region, when) <= 5);
 }
 
-TEST_CASE("What no conjunction tells apart has no condition") {
+TEST_CASE("Sets that no conjunction separates have no condition") {
   std::vector<Example> examples;
   for (const auto& probe : draw_probes(1, 40))
     for (const bool fails : {true, false})

@@ -33,7 +33,7 @@ Question question(const std::string& axis, const std::vector<std::string>& vary,
 
 }  // namespace
 
-TEST_CASE("Axes are fields with values, ranges and usual ones", "[limits]") {
+TEST_CASE("Axes are fields with values, ranges or defaults", "[limits]") {
   const auto axes = read_axes({"mask=none,causal,pass,head_dim=8:64:8", "layout=bshd"}, "--vary");
   REQUIRE(axes.size() == 4);
   CHECK(axes[0].name == "mask");
@@ -52,7 +52,7 @@ TEST_CASE("Axes are fields with values, ranges and usual ones", "[limits]") {
   CHECK_THAT(refusal("dropout"), ContainsSubstring("name them: dropout=VALUE,VALUE"));
 }
 
-TEST_CASE("Limits of the head dimension are those of every head dimension asked", "[limits]") {
+TEST_CASE("Limits of the head dimension equal those of asking every head dimension", "[limits]") {
   const Question asked = question("head_dim=1:160", {"pass=fprop,bprop", "mask=none,causal"}, "a100",
                                   {{"heads", 4}, {"seqlen", 256}, {"head_dim", 64}});
   const Limits found = find_limits(asked, {}, {});
@@ -96,7 +96,7 @@ TEST_CASE("Limits of the head dimension are those of every head dimension asked"
   CHECK(json["rows"][0]["edges"][0].contains("reason"));
 }
 
-TEST_CASE("Heads of K and V are every divisor of those of Q", "[limits]") {
+TEST_CASE("K/V head counts are all divisors of the query head count", "[limits]") {
   const std::vector<attention::Override> fields{
       {"seqlen", 1024}, {"head_dim", 128}, {"dtype", "bf16"}, {"mask", "causal"}, {"heads_kv", 1}};
   for (const auto& [heads, divisors] : std::vector<std::pair<int, std::string>>{
@@ -127,7 +127,7 @@ TEST_CASE("Skipped values of a long range are printed as not asked", "[limits]")
   CHECK(find_limits(asked, {}, {}).asked < 100);
 }
 
-TEST_CASE("Ends of ranges that no config has are refused before anything is laid out", "[limits]") {
+TEST_CASE("Range ends that no config allows are refused before any allocation", "[limits]") {
   const auto refusal = [](const std::string& words) { return usage_error([&] { read_axes({words}, "limits"); }); };
   for (const char* field : {"head_dim", "window_left", "page_size", "token_gap"})
     CHECK_THAT(refusal(std::string(field) + "=1:9223372036854775807"),
@@ -140,7 +140,7 @@ TEST_CASE("Ends of ranges that no config has are refused before anything is laid
   CHECK(search.label_of(1'000'000'001) == 1);
 }
 
-TEST_CASE("A varied mask does not drop a window, and token_gap no layout", "[limits]") {
+TEST_CASE("A varied mask does not drop a window, and token_gap does not drop a layout", "[limits]") {
   const std::string problem = " --heads 2 --seqlen 64 --head-dim 64 --target a100";
   const Run mask =
       run_attnprobe("limits head_dim=64,128 --vary mask=none,causal --mask '{\"window_left\":8}'" + problem);
@@ -154,7 +154,7 @@ TEST_CASE("A varied mask does not drop a window, and token_gap no layout", "[lim
   CHECK_THAT(gap.err, ContainsSubstring("limits token_gap: it sets the strides of layout bshd"));
 }
 
-TEST_CASE("Values that go one by one are all asked", "[limits]") {
+TEST_CASE("Values in steps of one are all asked", "[limits]") {
   const Question asked =
       question("dtype=f16,bf16,f32", {}, "h100", {{"heads", 4}, {"seqlen", 256}, {"head_dim", 64}, {"pass", "bprop"}});
   const Limits found = find_limits(asked, {}, {});
@@ -165,7 +165,7 @@ TEST_CASE("Values that go one by one are all asked", "[limits]") {
   CHECK_FALSE(found.rows[0].points[2].reason.empty());
 }
 
-TEST_CASE("A value that contradicts another is invalid, and says why", "[limits]") {
+TEST_CASE("A value that contradicts another is invalid, with the reason", "[limits]") {
   const Question asked =
       question("head_dim_v=8:96:8", {}, "h100",
                {{"heads", 4}, {"seqlen", 256}, {"head_dim_qk", 64}, {"head_dim_v", 64}, {"layout", "bs3hd"}});
@@ -211,13 +211,13 @@ TEST_CASE("A missing shape is assumed, and reported", "[limits]") {
   CHECK_THAT(half.err, ContainsSubstring("\"heads_kv\" is missing"));
 }
 
-TEST_CASE("A column of all values of a field says so once", "[limits]") {
+TEST_CASE("A column that covers all values of a field says so once", "[limits]") {
   const Run table = run_attnprobe("limits head_dim=32:96:32 --vary mask --target a100");
   CHECK_THAT(table.out, ContainsSubstring("  all 6  a100"));
   CHECK_THAT(table.out, ContainsSubstring("  all of mask: none, causal, causal_bottom_right, padding,"));
 }
 
-TEST_CASE("How many numbers in a row were left out is counted within runs", "[limits]") {
+TEST_CASE("Consecutive skipped numbers are counted within ranges", "[limits]") {
   Limits found;
   Row row;
   row.runs = {{8, 64, 8, 0, 0}, {1, 63, 1, 8, 1}};
@@ -228,7 +228,7 @@ TEST_CASE("How many numbers in a row were left out is counted within runs", "[li
   CHECK(widest_unasked(found) == 32);
 }
 
-TEST_CASE("Times are only for real GPUs and maps", "[limits]") {
+TEST_CASE("Times are available only for real GPUs and maps", "[limits]") {
   const std::string map =
       "limits head_dim=60:128:34,seqlen=64:128:64 --heads 2 --pattern sdpa_composite --by time --target h200";
   const Run simulated = run_attnprobe(map);

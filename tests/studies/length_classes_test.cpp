@@ -35,13 +35,13 @@ Search search(int64_t first, int64_t last, int64_t step, const KernelOf& kernel_
   return found;
 }
 
-TEST_CASE("lengths with one kernel take a handful of plans", "[plans_bill]") {
+TEST_CASE("lengths with one kernel need a handful of compiled plans", "[plans_bill]") {
   const auto found = search(1, 500, 1, [](int64_t) { return "a"; });
   CHECK(found.wrong == 0);
   CHECK(found.compiled <= 5);
 }
 
-TEST_CASE("multiples of a tile and short lengths have kernels of their own", "[plans_bill]") {
+TEST_CASE("multiples of a tile and short lengths have their own kernels", "[plans_bill]") {
   for (const int64_t tile : {64, 128, 256}) {
     const auto found = search(1, 512, 1, [&](int64_t tokens) {
       return fmt::format("{} {}", tokens <= 128 ? "short" : "long", tokens % tile == 0 ? "whole" : "part");
@@ -52,26 +52,26 @@ TEST_CASE("multiples of a tile and short lengths have kernels of their own", "[p
   }
 }
 
-TEST_CASE("a bound that is no multiple of 64 is found too", "[plans_bill]") {
+TEST_CASE("a bound that is not a multiple of 64 is found too", "[plans_bill]") {
   const auto found = search(1, 3000, 1, [](int64_t tokens) { return tokens < 1371 ? "a" : tokens < 2777 ? "b" : "c"; });
   CHECK(found.wrong == 0);
   CHECK(found.compiled <= 60);
 }
 
-TEST_CASE("a kernel for even lengths only is found by their level", "[plans_bill]") {
+TEST_CASE("a kernel for only even lengths is found by their level", "[plans_bill]") {
   const auto found = search(101, 300, 1, [](int64_t tokens) { return tokens % 2 == 0 ? "even" : "odd"; });
   CHECK(found.wrong == 0);
   CHECK(found.compiled <= 12);
 }
 
-TEST_CASE("each level by itself tells what their agreement would not", "[plans_bill]") {
+TEST_CASE("each level alone finds what their agreement would miss", "[plans_bill]") {
   // No kernel is like this: multiples of 8 that are none of 16.
   const KernelOf odd = [](int64_t tokens) { return tokens % 16 == 8 ? "b" : "a"; };
   CHECK(search(1, 200, 1, odd).wrong > 0);
   CHECK(search(1, 200, 1, odd, Grouping::each_level).wrong == 0);
 }
 
-TEST_CASE("one length, and lengths far apart, are compiled each", "[plans_bill]") {
+TEST_CASE("a single length and lengths far apart are all compiled", "[plans_bill]") {
   CHECK(search(77, 77, 1, [](int64_t) { return "a"; }).compiled == 1);
   const auto found = search(64, 8192, 1024, [](int64_t tokens) { return fmt::format("{}", tokens); });
   CHECK(found.compiled == 8);

@@ -27,7 +27,7 @@ reduce::Failure refused(const std::string& reason) {
 
 }  // namespace
 
-TEST_CASE("what the failure does not need is left out, and sizes go down as far as it stays", "[reduce]") {
+TEST_CASE("features that the failure does not need are removed, and sizes shrink while it persists", "[reduce]") {
   size_t asked = 0;
   // Refused for its dropout with more than 20 queries; refused for another reason with one head.
   const auto ask = [&](const attention::AttentionSpec& s) {
@@ -65,7 +65,7 @@ TEST_CASE("what the failure does not need is left out, and sizes go down as far 
   CHECK(find("--batch 1").kept);
 }
 
-TEST_CASE("a config that does not fail, or that could not be asked, is not reduced", "[reduce]") {
+TEST_CASE("a config that does not fail or could not be asked is not reduced", "[reduce]") {
   const auto config = spec(R"({"heads": 1, "seqlen": 8, "head_dim": 8})");
   CHECK_THAT(usage_error([&] { reduce::reduce(config, [](const auto&) { return reduce::Failure{}; }); }),
              StartsWith("the config is supported here, so there is nothing to reduce"));
@@ -77,7 +77,7 @@ TEST_CASE("a config that does not fail, or that could not be asked, is not reduc
   CHECK_THROWS_AS(reduce::reduce(config, broken), Error);
 }
 
-TEST_CASE("trials have a limit, which is told", "[reduce]") {
+TEST_CASE("the number of trials has a limit, which is reported", "[reduce]") {
   const auto always = [](const auto&) { return refused("always"); };
   const auto reduced =
       reduce::reduce(spec(R"({"heads": 512, "seqlen": 4096, "head_dim": 128, "mask": "causal"})"), always, 2);
@@ -85,7 +85,7 @@ TEST_CASE("trials have a limit, which is told", "[reduce]") {
   CHECK_FALSE(reduced.ended);
 }
 
-TEST_CASE("attnprobe reduce writes the smallest config that cuDNN refuses by the same reason", "[reduce]") {
+TEST_CASE("attnprobe reduce writes the smallest config that cuDNN refuses for the same reason", "[reduce]") {
   const TemporaryFolder folder;
   const auto file =
       folder.file("odd.json", R"({"name": "odd", "pattern": "sdpa_composite", "batch": 4, "heads": 8, "seqlen": 512,

@@ -26,7 +26,7 @@ bool has_gpu() {
 
 }  // namespace
 
-TEST_CASE("a GPU that answers as its twin has no difference, and the file says what was compared", "[selftest][cli]") {
+TEST_CASE("a GPU that answers like its twin has no difference, and the file lists the comparisons", "[selftest][cli]") {
   const TemporaryFolder folder;
   const std::string file = folder.path() / "sent.json";
   const auto run = run_attnprobe("selftest --target h200 --against h100 --configs 40 -o " + file);
@@ -44,7 +44,7 @@ TEST_CASE("a GPU that answers as its twin has no difference, and the file says w
   CHECK(sent["supported"] > 20);
 }
 
-TEST_CASE("a GPU that answers otherwise is caught, with the config and what differs", "[selftest][cli]") {
+TEST_CASE("a GPU that answers differently is reported with the config and the difference", "[selftest][cli]") {
   const TemporaryFolder folder;
   // An H200 with an A100's value instead of 227 KiB.
   Json json = to_json(*gpu::find("h200"));
@@ -61,7 +61,7 @@ TEST_CASE("a GPU that answers otherwise is caught, with the config and what diff
   CHECK(sent["differences"][0]["differences"].size() > 0);
 }
 
-TEST_CASE("the self-test says what it needs", "[selftest][cli][errors]") {
+TEST_CASE("the self-test reports missing prerequisites", "[selftest][cli][errors]") {
   const TemporaryFolder folder;
   const std::string file = folder.path() / "never.json";
   const auto many = run_attnprobe("selftest --target h200,l40s --configs 5 -o " + file);
@@ -73,14 +73,14 @@ TEST_CASE("the self-test says what it needs", "[selftest][cli][errors]") {
   CHECK(!std::filesystem::exists(file));
 }
 
-TEST_CASE("the self-test of a machine without a GPU says so", "[selftest][cli][errors]") {
+TEST_CASE("the self-test reports a missing GPU", "[selftest][cli][errors]") {
   if (!asking::device_targets(worker::inspect_driver(60)).empty()) return;
   const auto no_gpu = run_attnprobe("selftest");
   CHECK(no_gpu.exit_code == 3);
   CHECK(contains(no_gpu.err, "device:0"));
 }
 
-TEST_CASE("this machine's GPU answers as its catalogue entry", "[selftest][real_gpu]") {
+TEST_CASE("this machine's GPU answers like its catalogue entry", "[selftest][real_gpu]") {
   if (!has_gpu()) return;
   const auto run = run_attnprobe("selftest --configs 300");
   INFO(run.out);

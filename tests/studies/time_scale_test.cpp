@@ -57,7 +57,7 @@ Drawn timed_map() {
 
 }  // namespace
 
-TEST_CASE("Times lie on a scale of equal ratios", "[limits]") {
+TEST_CASE("Times are on a scale of equal ratios", "[limits]") {
   const Drawn drawn = timed_map();
   const limits::TimeScale scale(drawn.found);
   REQUIRE_FALSE(scale.empty());
@@ -73,7 +73,7 @@ TEST_CASE("Times lie on a scale of equal ratios", "[limits]") {
   CHECK(limits::TimeScale(Limits()).empty());
 }
 
-TEST_CASE("A map of times has digits, colours and what was faster", "[limits]") {
+TEST_CASE("A map of times has digits, colours and the faster choices", "[limits]") {
   const auto& [question, found] = timed_map();
   const std::string text = limits::map_text(question, found, {});
   CHECK_THAT(text, ContainsSubstring("     128 0··\n"));

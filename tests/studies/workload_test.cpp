@@ -30,7 +30,7 @@ TEST_CASE("lengths are words, ranges with steps, and lines of a file with counts
   CHECK_THROWS_WITH(plans::read_lengths("1:1000000"), ContainsSubstring("more than 100000 lengths"));
 }
 
-TEST_CASE("keys vary in a decoding step, queries too in self-attention", "[plans_bill]") {
+TEST_CASE("only keys vary in a decoding step, and queries too in self-attention", "[plans_bill]") {
   const auto decode =
       plans::shapes_of(spec_of(R"({"heads": 4, "seqlen_q": 1, "seqlen_kv": 7, "head_dim": 64})"), {{99, 1}});
   CHECK(decode.front().spec.seqlen_q == 1);
@@ -53,7 +53,7 @@ TEST_CASE("padded tokens are hidden by the causal mask or by a padding mask, or 
   CHECK_FALSE(plans::padded(shape("causal_bottom_right", 50), 128));
 }
 
-TEST_CASE("families are padded each by itself, and what cannot be padded stays", "[plans_bill]") {
+TEST_CASE("families are padded separately, and unpaddable lengths are unchanged", "[plans_bill]") {
   const auto spec = [](const char* fields) {
     return spec_of(fmt::format(R"({{"heads": 4, "head_dim": 64, {}}})", fields));
   };
@@ -72,7 +72,7 @@ TEST_CASE("families are padded each by itself, and what cannot be padded stays",
   CHECK(found.adds_padding);  // of the decoding step
 }
 
-TEST_CASE("rounding up is priced in operations, and the cheapest lengths are found", "[plans_bill]") {
+TEST_CASE("rounding up is measured in operations, and the cheapest lengths are found", "[plans_bill]") {
   const auto shapes = plans::shapes_of(spec_of(R"({"heads": 4, "seqlen_q": 1, "seqlen_kv": 7, "head_dim": 64})"),
                                        {{10, 1}, {60, 3}, {64, 1}, {100, 1}});
   const auto found = plans::bucketings(shapes);

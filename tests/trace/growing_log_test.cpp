@@ -41,7 +41,7 @@ std::string read_all(GrowingLog& log) {
 
 }  // namespace
 
-TEST_CASE("a growing log is read to its end as often as it grows, and nothing twice", "[trace]") {
+TEST_CASE("a growing log is read to its end each time it grows, without repetition", "[trace]") {
   const LogFolder folder("");
   const auto file = folder.path() / "cudnn-1.log";
   const Writer writer(file);
@@ -56,7 +56,7 @@ TEST_CASE("a growing log is read to its end as often as it grows, and nothing tw
   CHECK(log.bytes_read() == 26);
 }
 
-TEST_CASE("what was read is given back to the disk, and the writer does not notice", "[trace]") {
+TEST_CASE("read parts are freed on disk without disturbing the writer", "[trace]") {
   const LogFolder folder("");
   REQUIRE(folder.problem() == "");
   const auto file = folder.path() / "cudnn-1.log";
@@ -72,7 +72,7 @@ TEST_CASE("what was read is given back to the disk, and the writer does not noti
   CHECK(log.bytes_read() == static_cast<int64_t>(8 * megabytes.size()));
 }
 
-TEST_CASE("a log that is to be kept stays whole", "[trace]") {
+TEST_CASE("a kept log stays complete", "[trace]") {
   const LogFolder folder("");
   const auto file = folder.path() / "cudnn-1.log";
   const Writer writer(file);
@@ -83,7 +83,7 @@ TEST_CASE("a log that is to be kept stays whole", "[trace]") {
   CHECK(writer.bytes_on_disk() >= static_cast<int64_t>(megabytes.size()));
 }
 
-TEST_CASE("a writer that begins its file again is read again", "[trace]") {
+TEST_CASE("a file restarted by its writer is read again", "[trace]") {
   const LogFolder folder("");
   const auto file = folder.path() / "cudnn-1.log";
   const Writer first(file);
@@ -95,7 +95,7 @@ TEST_CASE("a writer that begins its file again is read again", "[trace]") {
   CHECK(read_all(log) == "after\n");
 }
 
-TEST_CASE("a log that grows faster than it is read loses its oldest part, and the loss is counted", "[trace]") {
+TEST_CASE("a log that grows too fast loses its oldest part, and the loss is counted", "[trace]") {
   const LogFolder folder("");
   const auto file = folder.path() / "cudnn-1.log";
   const Writer writer(file);
@@ -112,7 +112,7 @@ TEST_CASE("a log that grows faster than it is read loses its oldest part, and th
   CHECK_THAT(text, !ContainsSubstring("rest of an entry"));
 }
 
-TEST_CASE("the private folder is only for this user and gone at the end, unless it is kept", "[trace]") {
+TEST_CASE("the private folder belongs to this user only and is removed at the end unless kept", "[trace]") {
   std::filesystem::path path;
   {
     const LogFolder folder("");
@@ -132,7 +132,7 @@ TEST_CASE("the private folder is only for this user and gone at the end, unless 
                     ContainsSubstring("it is not an empty folder; allowed: a new folder, or an empty one of yours"));
 }
 
-TEST_CASE("logs are kept in no folder that another user can change", "[trace]") {
+TEST_CASE("logs are never kept in a folder that another user can change", "[trace]") {
   const TemporaryFolder place;
   const std::filesystem::path open_to_all = place.path() / "open", mine = open_to_all / "mine",
                               link = place.path() / "link";

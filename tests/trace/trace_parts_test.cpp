@@ -27,7 +27,7 @@ std::map<std::string, std::string> as_map(const LogVariables& variables) {
 
 }  // namespace
 
-TEST_CASE("the program gets the variables of cuDNN and cudnn-frontend, and Transformer Engine's only with --stderr",
+TEST_CASE("the program gets the log variables of cuDNN and cudnn-frontend, and Transformer Engine's with --stderr",
           "[trace]") {
   const LogFolder folder("");
   const auto plain = as_map(log_variables(folder, false, variables_of({})));
@@ -41,7 +41,7 @@ TEST_CASE("the program gets the variables of cuDNN and cudnn-frontend, and Trans
   CHECK(with_stderr.at("NVTE_DEBUG_LEVEL") == "2");
 }
 
-TEST_CASE("a variable that the user has set stays, and what is missed for it is said", "[trace]") {
+TEST_CASE("a variable set by the user is kept, and the missing information is reported", "[trace]") {
   const LogFolder folder("");
   const LogVariables variables =
       log_variables(folder, false, variables_of({{"CUDNN_LOGLEVEL_DBG", "1"}, {"CUDNN_FRONTEND_LOG_INFO", "1"}}));
@@ -52,7 +52,7 @@ TEST_CASE("a variable that the user has set stays, and what is missed for it is 
         "CUDNN_LOGLEVEL_DBG=1 is set and stays: only level 3 shows graphs; unset CUDNN_LOGLEVEL_DBG to change that");
 }
 
-TEST_CASE("a log gives its graphs before its end", "[trace]") {
+TEST_CASE("a log gives its graphs before it ends", "[trace]") {
   const std::string text = unpacked_fixture("logs/frameworks/pytorch-train-gqa-bf16.log.xz");
   replay::LogReader reader;
   CHECK(reader.so_far().graphs.empty());
@@ -67,7 +67,7 @@ TEST_CASE("a log gives its graphs before its end", "[trace]") {
   CHECK(reader.finish().graphs.size() == 2);
 }
 
-TEST_CASE("Transformer Engine's debug lines are taken out, and nothing else waits", "[trace]") {
+TEST_CASE("Transformer Engine's debug lines are removed without delaying other output", "[trace]") {
   EngineLines lines(false);
   CHECK(lines.without("loss 3.2 [") == "loss 3.2 [");
   CHECK(lines.without("DEBUG    | DotProductAttention]: in the middle\n") ==

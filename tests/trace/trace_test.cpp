@@ -32,7 +32,7 @@ std::string traced(const std::string& options, const std::string& program) {
 
 }  // namespace
 
-TEST_CASE("trace: output and exit status are the program's, the report goes to standard error", "[trace]") {
+TEST_CASE("trace: passes on output and exit status, and reports on standard error", "[trace]") {
   const Run run = run_attnprobe(traced("", "sh -c 'cat; echo out; echo err >&2; exit 3'"), {}, "in\n");
   CHECK(run.exit_code == 3);
   CHECK(run.out == "in\nout\n");
@@ -47,7 +47,7 @@ TEST_CASE("trace: a signal that ends the program ends the trace", "[trace]") {
   CHECK_THAT(run.err, ContainsSubstring("signal 6 (SIGABRT, Aborted)"));
 }
 
-TEST_CASE("trace: a program that cannot be started ends it as it ends a shell", "[trace]") {
+TEST_CASE("trace: a program that cannot start gives the exit code of a shell", "[trace]") {
   const Run missing = run_attnprobe(traced("", "no-such-program"));
   CHECK(missing.exit_code == 127);
   CHECK_THAT(
@@ -58,7 +58,7 @@ TEST_CASE("trace: a program that cannot be started ends it as it ends a shell", 
   CHECK_THAT(denied.err, ContainsSubstring("\"./README.md\" cannot be started: Permission denied"));
 }
 
-TEST_CASE("trace: open files, signals, limits and variables are as without it", "[trace]") {
+TEST_CASE("trace: open files, signals, limits and variables are the same as without it", "[trace]") {
   Programs programs;
   const std::string look = programs.script(
       "p.sh",
@@ -74,7 +74,7 @@ TEST_CASE("trace: open files, signals, limits and variables are as without it", 
   }
 }
 
-TEST_CASE("trace: the program stands behind --, and its words are its own", "[trace]") {
+TEST_CASE("trace: words after -- belong to the program", "[trace]") {
   const Run words = run_attnprobe(traced("", "printf '<%s>' '[1,2]' --format '%%' --"));
   CHECK(words.out == "<[1,2]><--format><%%><-->");
   const Run none = run_attnprobe("trace");
@@ -86,7 +86,7 @@ TEST_CASE("trace: the program stands behind --, and its words are its own", "[tr
   CHECK(run_attnprobe("trace -o /nowhere/c.json -- true").exit_code == 2);
 }
 
-TEST_CASE("trace: attention of several processes, forward and backward, with engines and counts", "[trace]") {
+TEST_CASE("trace: reports attention of several processes, forward and backward, with engines and counts", "[trace]") {
   Programs programs;
   const std::string gqa = programs.script("gqa.sh", programs.log("pytorch-train-gqa-bf16"));
   const std::string all =
@@ -136,7 +136,7 @@ TEST_CASE("trace: attention of several processes, forward and backward, with eng
     }
 }
 
-TEST_CASE("trace: the text report", "[trace]") {
+TEST_CASE("trace: writes the text report", "[trace]") {
   Programs programs;
   const std::string script = programs.script("p.sh", programs.log("pytorch-train-dropout-bf16") + "\nexit 1");
   const Run run = run_attnprobe(traced("--follow", script));
@@ -151,7 +151,7 @@ TEST_CASE("trace: the text report", "[trace]") {
   CHECK_THAT(run.err, ContainsSubstring("sdpa_composite fprop_train b2 h8 s512 d128 bf16 bshd dropout: "));  // --follow
 }
 
-TEST_CASE("trace: the real cuDNN's log of a simulated GPU, with its refusals and the library's file", "[trace]") {
+TEST_CASE("trace: reads the real cuDNN's log of a simulated GPU, with refusals and the library's file", "[trace]") {
   Programs programs;
   const std::string report = programs.path("report.json");
   const std::string config = programs.path("c.json");
@@ -176,7 +176,7 @@ TEST_CASE("trace: the real cuDNN's log of a simulated GPU, with its refusals and
   CHECK(found["notes"].empty());
 }
 
-TEST_CASE("trace: ends with the bill of the plans that ran, on the GPU and cuDNN of the log", "[trace][slow]") {
+TEST_CASE("trace: ends with the bill of the executed plans, for the log's GPU and cuDNN", "[trace][slow]") {
   Programs programs;
   const std::string report = programs.path("report.json"), config = programs.path("c.json");
   std::ofstream(config) << R"({"heads": 8, "head_dim": 64, "dtype": "bf16", "seqlen_q": 1, "seqlen_kv": "100:105"})";
@@ -202,7 +202,7 @@ TEST_CASE("trace: ends with the bill of the plans that ran, on the GPU and cuDNN
   CHECK(asked.json()["results"][0]["built"]["plans"] == plans["built"]);
 }
 
-TEST_CASE("trace: of very many graphs the text report shows some, and the configs are all", "[trace][slow]") {
+TEST_CASE("trace: shows only some of very many graphs, but writes all configs", "[trace][slow]") {
   Programs programs;
   std::string lengths;
   for (int length = 8; length <= 8 * 130; length += 8) lengths += (lengths.empty() ? "" : ",") + std::to_string(length);
@@ -216,7 +216,7 @@ TEST_CASE("trace: of very many graphs the text report shows some, and the config
   CHECK(Json::parse(read_text(configs))["configs"].size() == 130);
 }
 
-TEST_CASE("trace: a program that is interrupted with its group ends by that signal, reported", "[trace]") {
+TEST_CASE("trace: a program interrupted with its group ends by that signal and is reported", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
       "p.sh", programs.log("pytorch-train-gqa-bf16") + "\ntouch " + programs.path("ready") + "\nsleep 20\n");
@@ -230,7 +230,7 @@ TEST_CASE("trace: a program that is interrupted with its group ends by that sign
   CHECK_THAT(run.err, ContainsSubstring("2 distinct attention graphs reached cuDNN"));
 }
 
-TEST_CASE("trace: a signal reaches the program once, sent to only the trace or to the group", "[trace]") {
+TEST_CASE("trace: a signal to the trace or its group reaches the program once", "[trace]") {
   Programs programs;
   const std::string counter = programs.script("count.sh", "trap 'echo term' TERM\ntouch " + programs.path("ready") +
                                                               "\nfor i in 1 2 3 4 5 6 7 8; do sleep 0.2; done\n");
@@ -244,7 +244,7 @@ TEST_CASE("trace: a signal reaches the program once, sent to only the trace or t
   }
 }
 
-TEST_CASE("trace: a log without end stays bounded on the disk, and nothing is left behind", "[trace]") {
+TEST_CASE("trace: an endless log stays bounded on disk and leaves no files", "[trace]") {
   Programs programs;
   const std::string once = programs.log("pytorch-train-gqa-bf16");
   // 20 times 4 MB, in one file that stays open.
@@ -269,8 +269,7 @@ TEST_CASE("trace: a log without end stays bounded on the disk, and nothing is le
   CHECK(found["graphs"][0]["executions"] == 20);
 }
 
-TEST_CASE("trace: a process that goes on keeps the folder, since cuDNN crashes where it cannot open its log",
-          "[trace]") {
+TEST_CASE("trace: a surviving process keeps the folder, because cuDNN crashes if it cannot open its log", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
       "p.sh", fmt::format("(sleep 1; test -d \"$(dirname \"$CUDNN_LOGDEST_DBG\")\" && touch {}) > /dev/null 2>&1 &\n"
@@ -287,7 +286,7 @@ TEST_CASE("trace: a process that goes on keeps the folder, since cuDNN crashes w
   CHECK(wait_for([&] { return !std::filesystem::exists(run.out); }));  // by the guard
 }
 
-TEST_CASE("trace: the program outlives a trace that is killed, and the folder is removed behind it", "[trace]") {
+TEST_CASE("trace: the program outlives a killed trace, and the folder is removed later", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
       "p.sh", fmt::format("dirname \"$CUDNN_LOGDEST_DBG\" > {0}.tmp; mv {0}.tmp {0}; sleep 1; echo went on",
@@ -299,7 +298,7 @@ TEST_CASE("trace: the program outlives a trace that is killed, and the folder is
   CHECK(run.out == "137\nwent on\ngone\n");
 }
 
-TEST_CASE("trace: the user's own variables stay, and what is missed is said", "[trace]") {
+TEST_CASE("trace: keeps the user's variables and reports the missing information", "[trace]") {
   Programs programs;
   const std::string own = programs.path("own.log");
   const Run run = run_attnprobe(traced("", "sh -c 'echo $CUDNN_LOGDEST_DBG'"), {{"CUDNN_LOGDEST_DBG", own}});
@@ -307,7 +306,7 @@ TEST_CASE("trace: the user's own variables stay, and what is missed is said", "[
   CHECK_THAT(run.err, ContainsSubstring(fmt::format("CUDNN_LOGDEST_DBG={} is set and stays", own)));
 }
 
-TEST_CASE("trace: standard error is read where it is asked for, and passed on as it was", "[trace]") {
+TEST_CASE("trace: reads standard error if asked, and passes it on unchanged", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
       "p.sh",
@@ -328,7 +327,7 @@ TEST_CASE("trace: standard error is read where it is asked for, and passed on as
   CHECK(run_attnprobe(traced("--report " + report, script)).err.find("softcap") != std::string::npos);
 }
 
-TEST_CASE("trace: what cudnn-frontend refused by itself, from its log, with the attention", "[trace]") {
+TEST_CASE("trace: reports refusals from cudnn-frontend's log, with the attention", "[trace]") {
   Programs programs;
   const std::string log = (source_dir() / "tests/fixtures/logs/cudnn-frontend-1.23-validate.log").string();
   // Two processes with the only file name that there is.
@@ -349,7 +348,7 @@ TEST_CASE("trace: what cudnn-frontend refused by itself, from its log, with the 
   CHECK(asked.json()["results"][0]["config"]["head_dim_qk"] == 20);
 }
 
-TEST_CASE("trace: an error in cudnn-frontend's log that is none of its own checks names no attention", "[trace]") {
+TEST_CASE("trace: an error in cudnn-frontend's log outside its own checks names no attention", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
       "p.sh",
@@ -361,7 +360,7 @@ TEST_CASE("trace: an error in cudnn-frontend's log that is none of its own check
   CHECK_THAT(run.err, !ContainsSubstring("refused by cudnn-frontend"));
 }
 
-TEST_CASE("trace: logs are kept where they are asked for", "[trace]") {
+TEST_CASE("trace: keeps logs in the requested folder", "[trace]") {
   Programs programs;
   const std::string script = programs.script("p.sh", programs.log("pytorch-train-gqa-bf16"));
   const std::string kept = programs.path("kept");

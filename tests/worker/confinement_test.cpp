@@ -65,7 +65,7 @@ std::string output_of(const Environment& more) {
 
 }  // namespace
 
-TEST_CASE("a worker for simulated GPUs reads, and neither writes, runs, signals nor connects", "[worker]") {
+TEST_CASE("a worker for simulated GPUs can read, but not write, run programs, send signals or connect", "[worker]") {
   const std::string said = output_of({});
   INFO(said);
   CHECK_THAT(said, ContainsSubstring("read:yes"));
@@ -80,21 +80,21 @@ TEST_CASE("a worker for simulated GPUs reads, and neither writes, runs, signals 
     CHECK_THAT(said, ContainsSubstring(std::string(what) + ":no"));
 }
 
-TEST_CASE("ATTNPROBE_UNCONFINED leaves a worker as it is", "[worker]") {
+TEST_CASE("ATTNPROBE_UNCONFINED disables the confinement of a worker", "[worker]") {
   const std::string said = output_of({{"ATTNPROBE_UNCONFINED", "1"}});
   INFO(said);
   for (const char* what : {"write", "truncate", "unlink", "socket", "unix", "signal", "privileges", "memory"})
     CHECK_THAT(said, ContainsSubstring(std::string(what) + ":yes"));
 }
 
-TEST_CASE("a worker without memory is a broken environment or a crash, never a verdict", "[worker]") {
+TEST_CASE("a worker out of memory is a broken environment or a crash, never a verdict", "[worker]") {
   const Run run = run_attnprobe(problem, {{"ATTNPROBE_MAX_WORKER_BYTES", "100000000"}});
   INFO(run.out << run.err);
   CHECK((run.exit_code == 3 || run.exit_code == 4));
   CHECK(run_attnprobe(problem, {{"ATTNPROBE_MAX_WORKER_BYTES", "much"}}).exit_code != 0);
 }
 
-TEST_CASE("a machine that gives no descriptors or processes is said to, with exit code 3", "[worker]") {
+TEST_CASE("exhausted descriptors or processes are reported with exit code 3", "[worker]") {
   if (under_sanitizers()) {
     WARN("SKIPPED: sanitizers need descriptors themselves");
     return;

@@ -25,7 +25,7 @@ struct Attempt {
 
 }  // namespace
 
-TEST_CASE("plans are built during a turn that is not timed, and only one has the turn", "[run]") {
+TEST_CASE("plans are built during an untimed turn, and only one worker has the turn", "[run]") {
   GpuTurns turns;
   auto turn = std::optional(turns.turn(false));
   Attempt build([&] { turns.build(); });
@@ -36,7 +36,7 @@ TEST_CASE("plans are built during a turn that is not timed, and only one has the
   CHECK(other.had());
 }
 
-TEST_CASE("a timed turn waits for what is being built, and nothing more is built until it ends", "[run]") {
+TEST_CASE("a timed turn waits for running builds, and no new build starts until it ends", "[run]") {
   GpuTurns turns;
   auto building = std::optional(turns.build());
   std::atomic<bool> may_end = false;
@@ -55,7 +55,7 @@ TEST_CASE("a timed turn waits for what is being built, and nothing more is built
   CHECK(build.had());
 }
 
-TEST_CASE("no more plans are built at a time than may be, however many want to", "[run]") {
+TEST_CASE("the number of simultaneous builds is limited, however many workers wait", "[run]") {
   GpuTurns turns(2);
   auto first = std::optional(turns.build());
   const auto second = turns.build();
@@ -65,7 +65,7 @@ TEST_CASE("no more plans are built at a time than may be, however many want to",
   CHECK(third.had());
 }
 
-TEST_CASE("attnprobe's own kernels are built instead of half of the plans", "[run]") {
+TEST_CASE("attnprobe's own kernels count as half of the simultaneous builds", "[run]") {
   GpuTurns turns(4);
   auto kernels = std::optional(turns.build_kernels());
   const auto first = turns.build(), second = turns.build();
@@ -75,7 +75,7 @@ TEST_CASE("attnprobe's own kernels are built instead of half of the plans", "[ru
   CHECK(third.had());
 }
 
-TEST_CASE("two workers start on a GPU at a time, none during another's timed turn", "[run]") {
+TEST_CASE("at most two workers start on a GPU at a time, none during a timed turn", "[run]") {
   GpuTurns turns;
   auto first = std::optional(turns.open()), second = std::optional(turns.open());
   Attempt third([&] { turns.open(); });

@@ -59,7 +59,7 @@ Json interrupted(const std::string& plans, const std::string& to) {
 
 }  // namespace
 
-TEST_CASE("a worker lost while it runs a plan costs that run, a fresh one goes on", "[run][slow]") {
+TEST_CASE("a worker lost during a run loses only that run, and a new one continues", "[run][slow]") {
   for (const Loss& loss : losses) {
     INFO(loss.fault);
     const Answer answer = ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@run of engine 1*"));
@@ -76,7 +76,7 @@ TEST_CASE("a worker lost while it runs a plan costs that run, a fresh one goes o
   }
 }
 
-TEST_CASE("a worker lost while it builds a plan to run costs that plan, a fresh one goes on", "[run][slow]") {
+TEST_CASE("a worker lost while building a plan to run loses only that plan, and a new one continues", "[run][slow]") {
   for (const Loss& loss : losses) {
     INFO(loss.fault);
     const Answer answer = ask(two_plans + "run" + loss.options, worker_fault(loss.fault + "@plan of engine 1*"));
@@ -85,7 +85,7 @@ TEST_CASE("a worker lost while it builds a plan to run costs that plan, a fresh 
   }
 }
 
-TEST_CASE("a worker lost while plans are only built costs one plan too, with no GPU and no double", "[run][slow]") {
+TEST_CASE("a worker lost while only building loses one plan too, without a GPU or duplicates", "[run][slow]") {
   for (const Loss& loss : {losses[0], losses[3]}) {
     INFO(loss.fault);
     const Answer answer =
@@ -95,7 +95,7 @@ TEST_CASE("a worker lost while plans are only built costs one plan too, with no 
   }
 }
 
-TEST_CASE("where every plan takes its process down, the verdict is crashed, not unsupported", "[run]") {
+TEST_CASE("if every plan crashes its process, the verdict is crashed, not unsupported", "[run]") {
   for (const std::string plans : {"run", "build"}) {
     INFO(plans);
     const Answer answer = ask(two_plans + plans, worker_fault("segfault@plan of engine *"));
@@ -106,7 +106,7 @@ TEST_CASE("where every plan takes its process down, the verdict is crashed, not 
   }
 }
 
-TEST_CASE("what plans were seen to do stands, whatever becomes of the search for others", "[run]") {
+TEST_CASE("observed plan results are kept, whatever happens to the search for others", "[run]") {
   const Answer answer = ask(on_h200 + "--mode A --plans run", worker_fault("segfault@engines", "wrong"));
   CHECK(answer.exit_code == 5);
   CHECK(answer.result["verdict"] == "wrong_result");
@@ -116,7 +116,7 @@ TEST_CASE("what plans were seen to do stands, whatever becomes of the search for
   }
 }
 
-TEST_CASE("a row of the table says the whole of what a lost worker was at", "[run]") {
+TEST_CASE("a table row describes completely what a lost worker was doing", "[run]") {
   const Run run = run_attnprobe(small_problem + "--target h200,h100 --mode FALLBACK --quick --plans build -v",
                                 {{"ATTNPROBE_TEST_FAULT", "segfault@plan of engine *"}});
   INFO(run.out << run.err);
@@ -133,7 +133,7 @@ TEST_CASE("a row of the table says the whole of what a lost worker was at", "[ru
 
 // ---- several workers build
 
-TEST_CASE("several workers build every plan that passes its check, and each that was built runs", "[run][slow]") {
+TEST_CASE("several workers build every plan that passes its check, and each built plan runs", "[run][slow]") {
   const Answer answer =
       ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run", double_with("right"));
   CHECK(answer.exit_code == 0);
@@ -155,7 +155,7 @@ TEST_CASE("several workers build every plan that passes its check, and each that
   CHECK(answer.errata["rules"].empty());
 }
 
-TEST_CASE("of several workers that build, one that a plan took down is replaced, and goes on", "[run][slow]") {
+TEST_CASE("one of several building workers that crashes is replaced, and the build continues", "[run][slow]") {
   const Answer answer = ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run",
                             worker_fault(R"(abort@plan of engine 1 {"KERNEL_CFG":5})"));
   CHECK(answer.exit_code == 4);
@@ -177,7 +177,7 @@ TEST_CASE("of several workers that build, one that a plan took down is replaced,
 
 // ---- workers that do not start, and Ctrl-C
 
-TEST_CASE("a worker that dies in start-up is a broken environment, one that dies in a probe a crash", "[run]") {
+TEST_CASE("a worker that dies at start-up is a broken environment, and in a probe a crash", "[run]") {
   const Answer start = ask(two_plans + "run", worker_fault("segfault@open"));
   CHECK(start.exit_code == 3);
   CHECK(start.result["verdict"] == "error");
@@ -192,7 +192,7 @@ TEST_CASE("a worker that dies in start-up is a broken environment, one that dies
   CHECK(probe.result["crash"]["stage"] == "mode FALLBACK");
 }
 
-TEST_CASE("a worker ended from outside is not a fault of cuDNN, in any step", "[run][slow]") {
+TEST_CASE("a worker killed from outside is not blamed on cuDNN, in any step", "[run][slow]") {
   const std::pair<const char*, const char*> signals[] = {
       {"kill", "SIGKILL"}, {"terminate", "SIGTERM"}, {"hangup", "SIGHUP"}, {"interrupt", "SIGINT"}};
   const auto check = [](const Answer& answer, const std::string& signal, const std::string& stage) {
@@ -220,14 +220,14 @@ TEST_CASE("a worker ended from outside is not a fault of cuDNN, in any step", "[
   for (const Json& config : viable(late, 1)) check_ran(config);
 }
 
-TEST_CASE("of several workers that build, one that is killed from outside ends the answer", "[run][slow]") {
+TEST_CASE("killing one of several building workers from outside ends the answer", "[run][slow]") {
   const Answer answer = ask(small_problem + "--target l40s --mode A --engines knobs --jobs 2 --plans run",
                             worker_fault(R"(kill@plan of engine 1 {"KERNEL_CFG":5})"));
   CHECK(answer.exit_code == 3);
   CHECK(answer.result["environment_broken"] == true);
 }
 
-TEST_CASE("if no fresh worker starts, the next plan is not at fault", "[run]") {
+TEST_CASE("if no new worker starts, the next plan is not blamed", "[run]") {
   // The second start fails.
   const TemporaryFolder folder;
   const std::string script =
@@ -248,7 +248,7 @@ TEST_CASE("if no fresh worker starts, the next plan is not at fault", "[run]") {
   CHECK(answer.errata["rules"].size() == 2);
 }
 
-TEST_CASE("Ctrl-C among plans leaves a valid report of what was finished", "[run][slow]") {
+TEST_CASE("Ctrl-C between plans leaves a valid report of the finished plans", "[run][slow]") {
   const std::pair<std::string, std::string> cases[] = {{"run", "$pid"}, {"run", "-$pid"}, {"build", "-$pid"}};
   for (const auto& [plans, to] : cases) {
     INFO(plans << " " << to);

@@ -25,7 +25,7 @@ std::string refusal(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("a message is whole however it is cut into pieces", "[worker]") {
+TEST_CASE("a message is complete however it is split", "[worker]") {
   const std::string text = text_of({{{"a", 1}}, "line\nand line"}) + text_of({{{"b", 2}}, ""});
   MessageBuffer buffer;
   std::vector<Message> messages;
@@ -39,7 +39,7 @@ TEST_CASE("a message is whole however it is cut into pieces", "[worker]") {
   CHECK(messages[1].json["b"] == 2);
 }
 
-TEST_CASE("a message that claims more than may come, or has no end, is refused before it is there", "[worker]") {
+TEST_CASE("a message that claims too much or has no end is refused early", "[worker]") {
   const char* const too_many =
       "a message between parent and worker has more than the 2147483648 bytes that attnprobe allows; ATTNPROBE_MAX_MESSAGE_BYTES=9999999999 allows them";
   CHECK(refusal("{\"bytes\": 9999999999}\n") == too_many);

@@ -10,7 +10,7 @@ const std::string two_plans = on_h200 + "--mode FALLBACK --plans run";
 
 }  // namespace
 
-TEST_CASE("a fault of one engine's plan is found, costs that engine config, and sets the exit code", "[run][slow]") {
+TEST_CASE("a faulty plan of one engine is found, loses that engine config and sets the exit code", "[run][slow]") {
   struct Case {
     std::string fault, status, message;
     int exit_code;
@@ -47,7 +47,7 @@ TEST_CASE("a fault of one engine's plan is found, costs that engine config, and 
   }
 }
 
-TEST_CASE("results that differ from run to run are right, and both reports say that they differ", "[run]") {
+TEST_CASE("results that differ between runs are right, and both reports mention the difference", "[run]") {
   const Answer answer = ask(two_plans, double_with("changing@1"));
   CHECK(answer.exit_code == 0);
   check_ran(answer, 2);
@@ -62,7 +62,7 @@ TEST_CASE("results that differ from run to run are right, and both reports say t
   CHECK(answer.errata["rules"].empty());
 }
 
-TEST_CASE("the errata of a run name only the engine config that computed something wrong", "[run]") {
+TEST_CASE("the errata of a run name only the engine config with the wrong result", "[run]") {
   const Answer answer = ask(mode_a, double_with("wrong@2"));
   check_ran(answer, 1);
   const auto wrong = viable(answer, 2);
@@ -83,7 +83,7 @@ TEST_CASE("the errata of a run name only the engine config that computed somethi
   }
 }
 
-TEST_CASE("where every plan has the fault, it is the verdict and its root cause", "[run][slow]") {
+TEST_CASE("if every plan has the fault, it is the verdict and root cause", "[run][slow]") {
   struct Case {
     std::string fault, status, verdict, category, reason, explanation;
     int exit_code;
@@ -117,7 +117,7 @@ TEST_CASE("where every plan has the fault, it is the verdict and its root cause"
   }
 }
 
-TEST_CASE("a GPU that is too small for one engine does not hide what became of the other", "[run]") {
+TEST_CASE("a GPU too small for one engine does not hide the result of the other", "[run]") {
   const Answer answer = ask(two_plans, worker_fault("segfault@run of engine 2*", "out_of_memory@1"));
   CHECK(answer.exit_code == 4);
   CHECK(answer.result["verdict"] == "crashed");

@@ -77,7 +77,7 @@ TEST_CASE("a log of compute-sanitizer gives counts, words and kernels", "[worker
   CHECK(worker::read_sanitizer_log("========= COMPUTE-SANITIZER\n").status == SanitizerStatus::failed);
 }
 
-TEST_CASE("each plan is executed under the sanitizer, and its errors are told and set the exit code", "[run][slow]") {
+TEST_CASE("each plan runs under the sanitizer, and its errors are reported and set the exit code", "[run][slow]") {
   const Tool clean("========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n");
   const Answer right = ask(fallback, clean.environment());
   CHECK(right.exit_code == 0);
@@ -102,8 +102,7 @@ TEST_CASE("each plan is executed under the sanitizer, and its errors are told an
   CHECK(contains(unknown.text, "! engine 1: memcheck: it told nothing; its log has no summary"));
 }
 
-TEST_CASE("option --sanitize is refused where nothing is executed, for a word that is none, and without the tool",
-          "[run]") {
+TEST_CASE("option --sanitize is refused without execution, with an unknown value and without the tool", "[run]") {
   const Tool tool("");
   const Run simulated = run_attnprobe(on_h200 + "--sanitize", {{"PATH", tool.path()}});
   CHECK(simulated.exit_code == 2);

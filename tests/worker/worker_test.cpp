@@ -40,7 +40,7 @@ std::vector<Answer> probe_with_fault(const std::string& configs, const std::stri
 
 }  // namespace
 
-TEST_CASE("a segfault costs its cells, names signal and stage, and keeps what was found before", "[worker]") {
+TEST_CASE("a segfault loses its cells, names signal and stage, and keeps earlier results", "[worker]") {
   const Fault fault("segfault@mode FALLBACK");
   const auto results = probe_with_fault(two_configs, "h200,l40s", 60);
   REQUIRE(results.size() == 4);
@@ -53,7 +53,7 @@ TEST_CASE("a segfault costs its cells, names signal and stage, and keeps what wa
   }
 }
 
-TEST_CASE("an abort is told apart from a segfault", "[worker]") {
+TEST_CASE("an abort is distinguished from a segfault", "[worker]") {
   const Fault fault("abort@mode A");
   CHECK(contains(probe_with_fault(two_configs, "h200", 60).at(1).crash->how, "SIGABRT"));
 }
@@ -63,7 +63,7 @@ TEST_CASE("a worker that exits in the middle is a crash with its exit status", "
   CHECK(probe_with_fault(two_configs, "h200", 60).at(0).crash->how == "exit status 7");
 }
 
-TEST_CASE("a worker that dies in start-up says nothing about the graph: the environment is broken", "[worker]") {
+TEST_CASE("a worker that dies at start-up means a broken environment, not a bad graph", "[worker]") {
   const Fault fault("segfault@open");
   for (const Answer& result : probe_with_fault(two_configs, "h200", 60)) {
     CHECK(result.verdict == Verdict::error);
@@ -84,7 +84,7 @@ TEST_CASE("a hang ends at the time limit", "[worker]") {
   CHECK(contains(result.root_cause->explanation, "did not return in time"));
 }
 
-TEST_CASE("results stand in the order of configs and targets, whatever finishes first", "[worker]") {
+TEST_CASE("results are in the order of configs and targets, whatever finishes first", "[worker]") {
   const auto results = probe_with_fault(two_configs, "b200,a100,h200", 60);
   std::vector<std::string> order;
   for (const Answer& result : results)
@@ -97,13 +97,13 @@ TEST_CASE("a request to a worker without a cuDNN is an error, not a crash", "[wo
   CHECK_THROWS_WITH(client.walk({}, {}), test::ContainsSubstring("before \"open\""));
 }
 
-TEST_CASE("inspecting the driver works where there is none", "[worker]") {
+TEST_CASE("inspecting the driver works without a driver", "[worker]") {
   const auto driver = worker::Client(worker::Client::Seconds(30)).inspect_driver();
   if (driver.gpus.empty()) CHECK(!driver.problem.empty());
   for (const auto& gpu : driver.gpus) CHECK(gpu.sm > 0);
 }
 
-TEST_CASE("a process that cannot be started leaves no descriptor open", "[worker]") {
+TEST_CASE("a process that cannot start leaves no descriptor open", "[worker]") {
   if (test::under_sanitizers()) {
     WARN("SKIPPED: sanitizers need descriptors themselves");
     return;

@@ -123,7 +123,7 @@ TEST_CASE("Noise is the standard deviation of a sample over the mean", "[timing]
   CHECK(rule_after({1, 2, 3, 4, 5}).noise().value() == Approx(std::sqrt(2.5) / 3));
 }
 
-TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates, growing noise does not", "[timing]") {
+TEST_CASE("Steady noise stops at every 16th sample after 64 estimates, but growing noise does not", "[timing]") {
   StoppingRule rule({});
   size_t samples = 0;
   while (!rule.done(0) && samples < 1000) rule.add(alternating(samples++, 0.1));
@@ -139,7 +139,7 @@ TEST_CASE("Steady noise stops at a 16th sample, with more than 64 estimates, gro
   CHECK(growing.check(15) == Stop::time_up);
 }
 
-TEST_CASE("The rule agrees with its definition, and forgets all but 512 estimates", "[timing]") {
+TEST_CASE("The rule agrees with its definition and keeps 512 estimates", "[timing]") {
   // A slow start, with an effect on the noise that fades slowly.
   std::mt19937 random(7);
   std::uniform_real_distribution<double> near_one(0.9, 1.1);
@@ -192,7 +192,7 @@ TEST_CASE("A quiet measurement", "[timing]") {
   CHECK(findings.advice.empty());
 }
 
-TEST_CASE("The fast profile warms up for 25 ms, and is content with less", "[timing]") {
+TEST_CASE("The fast profile warms up for 25 ms and accepts less", "[timing]") {
   Script script{{{10, 0, 0}}};
   const auto findings = script.measured({.profile = fast_profile()});
   CHECK(findings.profile == "fast");
@@ -220,7 +220,7 @@ TEST_CASE("Throttled samples are discarded, with growing pauses", "[timing]") {
              StartsWith("throttled: 6 of 16 samples discarded") && ContainsSubstring("75 % of 2000 MHz"));
 }
 
-TEST_CASE("Clocks are not judged where they or the reference are unknown", "[timing]") {
+TEST_CASE("Clocks are not judged if they or the reference are unknown", "[timing]") {
   Script unknown{{{50, 0, 0}}}, no_reference{{{50, 0, 100}}}, strict{{{50, 0, 1900}}};
   CHECK(unknown.measured({.reference_clock_mhz = 2000}).status == probe::TimeStatus::ok);
   CHECK(no_reference.measured().status == probe::TimeStatus::ok);
@@ -228,7 +228,7 @@ TEST_CASE("Clocks are not judged where they or the reference are unknown", "[tim
         probe::TimeStatus::no_accepted_samples);
 }
 
-TEST_CASE("A GPU that is always throttled ends in a status, in time", "[timing]") {
+TEST_CASE("A GPU that is always throttled ends with a status in time", "[timing]") {
   Script script{{{1, 0.5, 500}}};
   const auto findings = script.measured({.reference_clock_mhz = 2000});
   CHECK(findings.status == probe::TimeStatus::no_accepted_samples);
@@ -264,7 +264,7 @@ TEST_CASE("Noise that does not settle is unstable when the time is up", "[timing
   CHECK(advises(findings, "unstable"));
 }
 
-TEST_CASE("Noise that settles above the limit is ok, and said", "[timing]") {
+TEST_CASE("Noise that settles above the limit is ok and reported", "[timing]") {
   const auto findings = Script::alternating_by(0.1, 400).measured();
   CHECK(findings.status == probe::TimeStatus::ok);
   CHECK(advises(findings, "noisy"));
@@ -282,7 +282,7 @@ TEST_CASE("An execution longer than the limit is one sample", "[timing]") {
   CHECK_THAT(findings.advice.at(0), ContainsSubstring("1 sample in"));
 }
 
-TEST_CASE("Enqueueing for more than 0.8 of the GPU's time is pointed out, and outliers are", "[timing]") {
+TEST_CASE("Enqueueing for more than 0.8 of the GPU's time is reported, and so are outliers", "[timing]") {
   Script bound{{{50, 40.5, 0}}}, free{{{50, 40, 0}}};
   CHECK(advises(bound.measured(), "enqueue-bound"));
   CHECK(free.measured().advice.empty());
