@@ -56,7 +56,7 @@ class Folder {
 
 }  // namespace
 
-TEST_CASE("--resume continues a killed run and asks nothing twice", "[run][resume]") {
+TEST_CASE("a killed run continues with --resume and asks nothing twice", "[run][resume]") {
   const Folder folder;
   folder.leave_unfinished();
   // The computed plans tell new answers from earlier findings.

@@ -126,7 +126,7 @@ class CudnnCommand(unittest.TestCase):
 
     def test_the_small_package_of_the_newest_known_build(self):
         done = self.run_it("cudnn", "fetch", "9.19")
-        self.assertIn("attnprobe --cudnn 9.19.1.2 asks it", done.stdout)
+        self.assertIn("use it with attnprobe --cudnn 9.19.1.2", done.stdout)
         self.assertEqual(self.asked(), ["nvidia-cudnn-jit-cu13==9.19.1.2"])
         call = self.calls.read_text()
         for word in ("-I -m pip download", "--no-deps", "--only-binary :all:", "--no-input", f"--platform manylinux_2_27_{MACHINE}"):

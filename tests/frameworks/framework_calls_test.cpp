@@ -271,7 +271,7 @@ TEST_CASE("a meaningless call is an error with its location", "[frameworks]") {
              ContainsSubstring("/mask: a mask that is not bool"));
 }
 
-TEST_CASE("--torch and --jax ask about a call's graphs and its gate", "[frameworks]") {
+TEST_CASE("options --torch and --jax ask about a call's graphs and its gate", "[frameworks]") {
   const std::string call =
       R"('{"torch": "2.15.0", "query": {"shape": [2, 32, 4096, 96], "requires_grad": true}, "key": [2, 8, 4096, 96], "value": [2, 8, 4096, 96], "dtype": "bfloat16", "is_causal": true, "dropout_p": )";
   const Run refused = run_attnprobe("--torch " + call + "0.1, \"enable_gqa\": true}' --target 4090 --quick");

@@ -16,7 +16,7 @@ LINES = (
     ("attnprobe --plan", "--plans", "none", "--shard"),
     ("attnprobe probe --qui", "--quick", "--sweep", "--quick{false}"),
     ("attnprobe cudnn f", "fetch", "download releases", "remove"),
-    ("attnprobe cudnn fetch --one", "--one-of-each-minor", "the newest release", "--shard"),
+    ("attnprobe cudnn fetch --one", "--one-of-each-minor", "fetch the newest release", "--shard"),
     ("attnprobe --target h1", "h100", "", "a100"),
     ("attnprobe -t a100,h2", "a100,h200", "", "h200"),
     ("attnprobe suggest --dtype bf", "bf16", "", "f16"),

@@ -112,7 +112,8 @@ TEST_CASE("the redirection of mode B is reported", "[walk]") {
   CHECK(contains(mode_b.notes[0], "redirecting to CUDNN_HEUR_MODE_A"));
 }
 
-TEST_CASE("--engines all asks every engine by index, and reports engines that do not fit the graph", "[walk]") {
+TEST_CASE("with --engines all, every engine is asked by index, and those that do not fit the graph are reported",
+          "[walk]") {
   probe::WalkOptions options;
   options.engines = probe::Engines::all;
   const Answer result = probe_one(causal_d128, "h200", options);
@@ -128,7 +129,7 @@ TEST_CASE("--engines all asks every engine by index, and reports engines that do
   CHECK(contains(result.findings.engines[9].reasons[0].reason, "is not enabled for SDPA_FWD"));
 }
 
-TEST_CASE("--engines knobs tries every knob value and finds more than the heuristics", "[walk]") {
+TEST_CASE("with --engines knobs, every knob value is tried, which finds more than the heuristics", "[walk]") {
   probe::WalkOptions options;
   options.engines = probe::Engines::knobs;
   const Answer result = probe_one(

@@ -91,8 +91,8 @@ int BoundarySearch::class_of(int64_t value) const {
 }
 
 // The member nearest to `start` that is between the two, or none. A class is every second multiple of a power of two.
-// Candidates are the multiples of the wider of the class's and the range's step; among any as many as the narrower step
-// has, one is a member of both, if any is.
+// It walks over the multiples of the wider step, the class's or the range's. They repeat after as many as the narrower
+// step has.
 int64_t BoundarySearch::member_near(const std::set<int>& classes, int64_t start, int64_t after, int64_t before) const {
   const int64_t low = std::max(after + 1, range_.first), high = std::min(before - 1, last_);
   const auto modulo = [](int64_t value, int64_t by) { return (value % by + by) % by; };
