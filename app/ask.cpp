@@ -114,7 +114,7 @@ CudnnVersion version_for_graphs(const AskOptions& options) {
     return client.open(asking::library_path(options.cudnn, options.how.frameworks), any).version;
   } catch (const std::exception& e) {
     const CudnnVersion newest = asking::newest_version();
-    spdlog::warn("the graph is drawn as for cuDNN {}, since none could be asked: {}", newest.text(), e.what());
+    spdlog::warn("no cuDNN could be asked, so this is the graph for cuDNN {}: {}", newest.text(), e.what());
     return newest;
   }
 }
@@ -148,7 +148,7 @@ namespace {
 std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) {
   if (options.cudnn != "all" && options.cudnn.find(',') == std::string::npos) return {options.cudnn};
   if (work.after)
-    throw Error(ErrorKind::usage, fmt::format("--cudnn {}: these are several; allowed here: one", options.cudnn));
+    throw Error(ErrorKind::usage, fmt::format("--cudnn {}: several versions; allowed here: one", options.cudnn));
   if (options.cudnn != "all") return split(options.cudnn, ',');
   std::vector<gpu::Target> targets;
   for (const auto& group : work.groups) targets.insert(targets.end(), group.targets.begin(), group.targets.end());

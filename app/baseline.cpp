@@ -36,7 +36,7 @@ report::BaselineLock before_update(const std::string& file) try {
 report::BaselineLock before_check(const std::string& file) {
   std::error_code ignored;
   if (!fs::exists(file, ignored))
-    throw Error(ErrorKind::usage, fmt::format("--baseline {}: there is no such file; --update writes it", file));
+    throw Error(ErrorKind::usage, fmt::format("--baseline {}: the file does not exist; --update writes it", file));
   return report::read_lock(file);
 }
 
@@ -98,8 +98,7 @@ int Baseline::finish(const report::CellTable& table, const std::vector<bool>& ha
     report.comparison.changes.clear();
     is_written = true;
   } else if (options_.update) {
-    spdlog::error("{} is unchanged: {} could not be asked", options_.file,
-                  counted(static_cast<int64_t>(unasked), "cell"));
+    spdlog::error("{} is unchanged: {} have no answer", options_.file, counted(static_cast<int64_t>(unasked), "cell"));
   }
   for (const Report& each : reports_)
     write_data(each.file, each.form == "md" ? baseline_markdown(report) : baseline_junit(report));

@@ -26,7 +26,7 @@ bool print_machine() {
              (gpus.empty() ? fmt::format("none; {} GPUs can be simulated", gpu::catalogue().size()) : gpus) +
              "\n  cuDNN  " +
              (works ? fmt::format("{}, {}", cudnn->library.version.text(), cudnn->path)
-                    : "none that works; attnprobe cudnn fetch latest") +
+                    : "none works; run attnprobe cudnn fetch latest") +
              "\n\n");
   return works;
 }

@@ -10,7 +10,7 @@ namespace attnprobe::app {
 
 /// Why there may be none.
 inline constexpr const char* no_cache_file =
-    "neither XDG_CACHE_HOME nor HOME names a folder, or others may have written the cache there; --cache names a file";
+    "neither XDG_CACHE_HOME nor HOME names a folder, or other users can write the cache there; name a file with --cache";
 
 /// The given file, else the user's own; empty if there is none.
 inline std::filesystem::path cache_file(const std::string& named) {

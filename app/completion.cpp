@@ -133,14 +133,15 @@ std::string completions(const CLI::App& app, std::vector<std::string> words) {
 
 namespace {
 
-constexpr const char* bash_script = R"(# Completion of attnprobe in bash; the program offers the words, files stay.
+constexpr const char* bash_script =
+    R"(# attnprobe completion for bash: the program offers words, and file names still work.
 _attnprobe() {
   mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)
 }
 complete -o default -o bashdefault -F _attnprobe attnprobe
 )";
 constexpr const char* zsh_script = R"(#compdef attnprobe
-# Completion of attnprobe in zsh; the program offers the words, files stay.
+# attnprobe completion for zsh: the program offers words, and file names still work.
 _attnprobe() {
   local -a offered
   offered=("${(@f)$("${words[1]}" completion words -- "${(@)words[2,CURRENT]}" 2>/dev/null | sed 's/:/\\:/g; s/\t$//; s/\t/:/')}")
@@ -149,7 +150,8 @@ _attnprobe() {
 }
 if [[ ${funcstack[1]} == _attnprobe ]]; then _attnprobe "$@"; else compdef _attnprobe attnprobe; fi
 )";
-constexpr const char* fish_script = R"(# Completion of attnprobe in fish; the program offers the words, files stay.
+constexpr const char* fish_script =
+    R"(# attnprobe completion for fish: the program offers words, and file names still work.
 complete -c attnprobe -a '(set -l line (commandline -opc) (commandline -ct); $line[1] completion words -- $line[2..] 2>/dev/null)'
 )";
 

@@ -61,7 +61,7 @@ std::string version_in(const report::CellTable& table, const std::string& word, 
     if (report::has_version(version, word)) meant.push_back(version);
   if (meant.empty())
     throw Error(ErrorKind::usage,
-                fmt::format("{}: no cell is of cuDNN \"{}\"; allowed: {}", file, word, quoted_list(table.axes.cudnns)));
+                fmt::format("{}: no cell has cuDNN \"{}\"; allowed: {}", file, word, quoted_list(table.axes.cudnns)));
   if (meant.size() > 1)
     throw Error(ErrorKind::usage, fmt::format("{}: cuDNN \"{}\" may be {}; name one", file, word, quoted_list(meant)));
   return meant.front();

@@ -50,7 +50,7 @@ Given given_by(const std::vector<std::string>& words) {
   std::string text;
   for (const auto& word : words) text += (text.empty() ? "" : " ") + word;
   if (trim(text).empty())
-    throw Error(ErrorKind::usage, "TEXT: there is none; give an exception's text, a file, or - for standard input");
+    throw Error(ErrorKind::usage, "TEXT is missing; give an exception's text, a file, or - for standard input");
   if (words.size() == 1 && (exists(words[0]) || (looks_like_path(words[0]) && words[0].size() < 4096)))
     return {words[0], ""};
   for (const auto& word : words)

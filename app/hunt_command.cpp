@@ -75,7 +75,7 @@ int run_hunt(HuntCommand command) {
   const fs::path trials = folder / "trials.jsonl";
   if (!command.resume && fs::exists(trials))
     throw Error(ErrorKind::usage,
-                fmt::format("--out {}: it holds another hunt; allowed: --resume, or a new folder", command.out));
+                fmt::format("--out {}: contains another hunt; allowed: --resume, or a new folder", command.out));
   read_seeds(command.seeds, command.hunt);
   auto& how = command.hunt.how;
   const auto targets = asking::named_targets(command.target, how.timeout_seconds);

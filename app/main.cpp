@@ -186,7 +186,7 @@ int main(int argc, char** argv) {
     spdlog::error("{}", e.what());
     return app::exit_code(e.kind());
   } catch (const std::bad_alloc&) {
-    spdlog::error("out of memory; --jobs with fewer takes less");
+    spdlog::error("out of memory; use a lower --jobs");
     return app::environment_lacks;
   } catch (const std::system_error& e) {
     // Out of threads or files.

@@ -99,7 +99,7 @@ fs::path make_folder(const std::string& out) {
   std::error_code failed;
   fs::create_directories(out, failed);
   if (failed || !fs::is_directory(out))
-    throw Error(ErrorKind::usage, fmt::format("--out {}: the folder cannot be made: {}", out, failed.message()));
+    throw Error(ErrorKind::usage, fmt::format("--out {}: cannot create the folder: {}", out, failed.message()));
   return out;
 }
 

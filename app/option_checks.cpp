@@ -22,7 +22,7 @@ std::string check_share(const std::string& text) {
   constexpr double most = 1000;
   const auto share = parse_number<double>(text);
   if (share && *share >= 0 && *share <= most) return "";
-  return fmt::format("\"{}\" is not a share; allowed: 0 (none) to {:.0f}", cut(text), most);
+  return fmt::format("\"{}\" is not a fraction; allowed: 0 (none) to {:.0f}", cut(text), most);
 }
 
 std::string check_jobs(const std::string& text) {

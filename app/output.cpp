@@ -204,11 +204,11 @@ void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<Name
     for (const NamedFile& input : inputs)
       for (const auto& read : identities_of_input(input.path))
         if (read == identity)
-          throw Error(ErrorKind::usage, fmt::format("{}: the file is read as {}; name another for the output",
+          throw Error(ErrorKind::usage, fmt::format("{}: this file is the input {}; name another output file",
                                                     outputs[i].words, input.words));
     for (size_t j = 0; j < i; ++j)
       if (identity_of(outputs[j].path) == identity)
-        throw Error(ErrorKind::usage, fmt::format("{}: the same file as {}; each output needs a file of its own",
+        throw Error(ErrorKind::usage, fmt::format("{}: the same file as {}; each output needs its own file",
                                                   outputs[i].words, outputs[j].words));
   }
 }

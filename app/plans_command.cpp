@@ -78,7 +78,7 @@ Input read_input_of(const PlansCommand& command) {
     }
     if (!command.configs.overrides.empty() || !command.lengths.empty())
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: a log has its own shapes; --lengths and fields go with configs", file));
+                  fmt::format("{}: a log has its own shapes; use --lengths and fields only with configs", file));
     add_log(input, *log);
   }
   if (!configs.given() && !input.workloads.empty()) return input;
@@ -101,7 +101,7 @@ std::string programs_text(const std::vector<rules::ChosenGate>& gates) {
   for (const auto& gate : gates) {
     const auto* plans = rules::plans_of(gate);
     text += report::wrapped(
-        fmt::format("{}: {}", title_of(gate), plans == nullptr ? "How it keeps plans is not known." : plans->text), 0,
+        fmt::format("{}: {}", title_of(gate), plans == nullptr ? "How it caches plans is not known." : plans->text), 0,
         80);
   }
   return text.empty() ? "" : "\n" + text;
@@ -122,8 +122,8 @@ int bill(PlansCommand command) {
   const AskedLibraries asked = ask_libraries(words, targets, {false, options.fetch}, options.how, options.session);
   for (const auto& library : asked.libraries)
     if (!input.log_versions.empty() && input.log_versions.count(library.version) == 0)
-      warn(fmt::format("asking cuDNN {}, but the log is of {}: --cudnn {} asks that one", library.version.text(),
-                       input.log_versions.begin()->text(), input.log_versions.begin()->text()));
+      warn(fmt::format("asking cuDNN {}, but the log comes from {}; --cudnn {} asks that version",
+                       library.version.text(), input.log_versions.begin()->text(), input.log_versions.begin()->text()));
   Progress progress(0);
   std::vector<plans::WorkloadBill> bills;
   for (const auto& library : asked.libraries)

@@ -53,9 +53,8 @@ void Progress::end() const {
   if (on_terminal_) say_status("");
   if (gpu_seconds_ == 0) return;
   const double seconds = std::chrono::duration<double>(Clock::now() - begun_).count();
-  say(fmt::format(
-      "{} plans in {:.1f} s: {:.1f} s of compiling, by several processes at a time, and {:.1f} s of runs on the GPU\n",
-      plans_, seconds, compile_seconds_, gpu_seconds_));
+  say(fmt::format("{} plans in {:.1f} s: {:.1f} s of compiling in parallel processes and {:.1f} s of GPU runs\n",
+                  plans_, seconds, compile_seconds_, gpu_seconds_));
 }
 
 std::string Progress::bar() const {

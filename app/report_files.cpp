@@ -51,7 +51,7 @@ void ReportFiles::add(const answer::Answer& result, size_t index) {
       report.file.replace(report.render(so_far));
     } catch (const Error& e) {
       report.has_failed = true;
-      spdlog::warn("{}; it is tried again at the end", e.what());
+      spdlog::warn("{}; attnprobe tries again at the end", e.what());
     }
   }
   // Each file is written whole: with ten thousand results that takes seconds, so it may use at most a tenth of the

@@ -46,7 +46,7 @@ std::string summary(const studies::SelfTest& test) {
               : fmt::format("{} configs differ\n", with_commas(static_cast<int64_t>(test.differences.size())));
   text += fmt::format("{} of them supported, {} refused", with_commas(test.supported),
                       with_commas(test.configs - test.supported - test.lost));
-  text += test.lost > 0 ? fmt::format(", {} ended cuDNN's process on both\n", test.lost) : "\n";
+  text += test.lost > 0 ? fmt::format(", {} crashed cuDNN's process on both\n", test.lost) : "\n";
   if (test.stopped) text += "stopped before the end\n";
   constexpr size_t most_shown = 5;
   for (size_t i = 0; i < std::min(most_shown, test.differences.size()); ++i) {

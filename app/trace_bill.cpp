@@ -75,7 +75,7 @@ plans::WorkloadBill bill_of(const trace::TraceFindings& findings, const plans::W
   auto bills = plans::bills_of({workload}, targets.front(), {{}, libraries.front().path, how}, session, false);
   if (!bills.front().is_whole)
     throw Error(ErrorKind::environment,
-                fmt::format("it takes over {} s; `attnprobe plans` does it with the JSON report or the log",
+                fmt::format("it takes more than {} s; `attnprobe plans` does it with the JSON report or the log",
                             most_time.count()));
   return std::move(bills.front());
 }

@@ -65,7 +65,7 @@ int run_traced(const TraceCommand& command) {
   if (!misplaced.empty() || command.program.empty())
     throw Error(ErrorKind::usage,
                 fmt::format("trace: {}; put the program after --: attnprobe trace -- python train.py",
-                            misplaced.empty() ? "there is no program"
+                            misplaced.empty() ? "no program is given"
                                               : fmt::format("\"{}\" is not an option", cut(misplaced.front()))));
   std::vector<NamedFile> outputs;
   if (!command.configs.empty()) outputs.push_back({"--output " + command.configs, command.configs});

@@ -20,7 +20,7 @@ bool is_there(const fs::path& file) {
 
 Unfinished::Unfinished(const std::string& output, bool resume) : file_(output + ".unfinished") {
   const bool was_there = is_there(file_);
-  if (resume && !was_there) spdlog::info("--resume: {} does not exist; everything is asked", file_.string());
+  if (resume && !was_there) spdlog::info("--resume: {} does not exist; starting from the beginning", file_.string());
   try {
     if (was_there && !resume) asking::clear_cache(file_);
     cache_ = std::make_unique<asking::WalkCache>(file_, warn);

@@ -98,9 +98,9 @@ void add_engine_obstacles(Answer& result) {
   if (taken == nullptr) return;
   if (taken->modes.empty()) {
     result.but.push_back({ObstacleKind::outside_heuristics,
-                          fmt::format("only {} supports it, and no heuristic proposes that: programs do not get it",
+                          fmt::format("only {} supports it, but no heuristic proposes it, so programs do not use it",
                                       probe::config_name(taken->engine, taken->knobs)),
-                          "every engine asked, and the plan built"});
+                          "attnprobe asked every engine and built the plan"});
     return;
   }
   const auto first = std::find_if(configs.begin(), configs.end(),
@@ -110,7 +110,7 @@ void add_engine_obstacles(Answer& result) {
         {ObstacleKind::first_choice_fails,
          fmt::format("the first choice, {}, {}; {} works", probe::config_name(first->engine, first->knobs), failure,
                      probe::config_name(taken->engine, taken->knobs)),
-         "plans built in turn"});
+         "attnprobe built plans in turn"});
 }
 
 }  // namespace

@@ -67,10 +67,11 @@ Answers answer_by_rule(const std::vector<Question>& questions, const std::vector
   Answers answers;
   answers.results.reserve(questions.size() * targets.size());
   if (options.constraints.max_workspace_bytes || !options.constraints.notes.empty())
-    throw Error(ErrorKind::usage,
-                fmt::format("--cudnn {}: the rules know neither workspaces nor notes of engine configs, which "
-                            "--max-workspace and --require-note ask for; a cuDNN from {} can be asked",
-                            version.text(), first_that_simulates.text()));
+    throw Error(
+        ErrorKind::usage,
+        fmt::format(
+            "--cudnn {}: rules cannot check --max-workspace and --require-note; a cuDNN from {} on can be asked",
+            version.text(), first_that_simulates.text()));
   for (const auto& question : questions) {
     if (!question.has_spec())
       throw Error(ErrorKind::usage,

@@ -30,8 +30,7 @@ bool is_damage(int status) {
 }  // namespace
 
 void CacheDatabase::fail(const std::string& what) const {
-  const std::string why =
-      fmt::format("{}: {}", what, database_ ? sqlite3_errmsg(database_.get()) : "no memory is left");
+  const std::string why = fmt::format("{}: {}", what, database_ ? sqlite3_errmsg(database_.get()) : "out of memory");
   if (database_ && is_damage(sqlite3_errcode(database_.get()))) throw damage(file_, why);
   throw CacheOutOfReach(message(file_, why));
 }
@@ -77,7 +76,7 @@ CacheDatabase::CacheDatabase(fs::path file, Access access, std::chrono::millisec
   std::error_code failed;
   if (writes && file_.has_parent_path()) fs::create_directories(file_.parent_path(), failed);
   if (failed) {
-    const std::string why = "its folder cannot be made: " + failed.message();
+    const std::string why = "cannot create its folder: " + failed.message();
     // An impossible path differs from a full or read-only disk.
     if (failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory ||
         failed == std::errc::file_exists)
@@ -92,7 +91,7 @@ CacheDatabase::CacheDatabase(fs::path file, Access access, std::chrono::millisec
   sqlite3_busy_timeout(database, static_cast<int>(patience.count()));
   if (!writes || number("SELECT count(*) FROM sqlite_master") != 0) {
     if (!is_of_attnprobe())
-      throw damage(file_, "it is a database of another program, and is left as it is; --cache names another file");
+      throw damage(file_, "it is a database of another program and stays unchanged; name another file with --cache");
     if (!writes) return;
   }
   // A power cut may lose the last answers, but never the file.

@@ -101,8 +101,7 @@ std::vector<cudnn::LibraryInfo> choose_libraries(const std::vector<std::string>&
     else
       libraries.push_back(std::move(library));
   }
-  if (libraries.empty())
-    throw Error(ErrorKind::environment, "no installed cuDNN can answer; `attnprobe doctor` says more");
+  if (libraries.empty()) throw Error(ErrorKind::environment, "no installed cuDNN can answer; see `attnprobe doctor`");
   return libraries;
 }
 

@@ -28,7 +28,7 @@ void add_devices(std::vector<gpu::Target>& targets, const std::string& word, dou
   }
   for (const auto& device : devices)
     if (device.id == word) return gpu::add_target(targets, device);
-  throw Error(ErrorKind::usage, fmt::format("--target: there is no {}; allowed: device:0 to device:{}, device:all",
+  throw Error(ErrorKind::usage, fmt::format("--target: {} does not exist; allowed: device:0 to device:{}, device:all",
                                             word, devices.size() - 1));
 }
 

@@ -33,7 +33,8 @@ struct JobWorker {
   TargetRun run;
 };
 
-// Fewer cells than this are not worth a further worker's start. One that is swept or whose plans are built takes longer.
+// Fewer cells than this are not worth a further worker's start. One that is swept or whose plans are built takes
+// longer.
 size_t least_for_a_worker(const QuestionGroup& group, const PlanOptions& options) {
   const probe::WalkOptions& walk = options.walk;
   const bool on_gpus = std::any_of(group.targets.begin(), group.targets.end(),
@@ -156,7 +157,8 @@ class Reporter {
 };
 
 Error no_thread(const std::system_error& why) {
-  return {ErrorKind::environment, fmt::format("this machine lets attnprobe start no more threads: {}", why.what())};
+  return {ErrorKind::environment,
+          fmt::format("this machine does not let attnprobe start more threads: {}", why.what())};
 }
 
 }  // namespace

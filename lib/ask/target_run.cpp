@@ -121,12 +121,11 @@ Answer TargetRun::run(const Question& question, const Question* next) {
                e.what());
   } catch (const std::bad_alloc&) {
     client_.reset();
-    judge_open(result, Category::environment, "no memory is left",
-               "This machine has no more memory for attnprobe: free some, and ask again.");
+    judge_open(result, Category::environment, "out of memory", "Out of memory: free some, and ask again.");
   } catch (const std::system_error& e) {  // a thread that cannot be started
     client_.reset();
     judge_open(result, Category::environment, e.what(),
-               fmt::format("This machine lets attnprobe start no more threads: {}.", e.what()));
+               fmt::format("This machine does not let attnprobe start more threads: {}.", e.what()));
   } catch (const std::exception& e) {  // an unforeseen error also costs only one answer
     judge_open(result, Category::internal_error, e.what(), e.what());
   }
@@ -302,7 +301,7 @@ void TargetRun::keep_to_constraints(Answer& result, bool has_run) const {
   if (options_.constraints.deterministic && !will_run)
     varies = [&, context =
                      build::BuildContext{result.cudnn_version, result.target.sm}](const auto& config) -> std::string {
-      if (!result.has_spec()) return "attnprobe does not know what the graph computes, nor in which order it sums";
+      if (!result.has_spec()) return "attnprobe does not know what the graph computes or in which order it sums";
       return probe::varying_sums(result.config.spec, context, &config);
     };
   probe::leave_out(result.findings, options_.constraints, varies);

@@ -71,7 +71,7 @@ struct WalkCache::State {
 
   void give_up(const Error& why, std::atomic<bool>& what) {
     what = false;
-    if (!warned.exchange(true) && warn) warn(fmt::format("{}; going on without it", why.what()));
+    if (!warned.exchange(true) && warn) warn(fmt::format("{}; continuing without it", why.what()));
   }
 
   std::optional<std::string> value(const char* sql, const std::string& key) try {

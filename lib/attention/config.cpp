@@ -72,7 +72,8 @@ void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   std::move(upper.begin(), upper.end(), std::back_inserter(entries));
 }
 
-// A field that is a member of another, as an entry of that one: {"sliding_window": 8} -> {"mask": {"sliding_window": 8}}.
+// A field that is a member of another, as an entry of that one: {"sliding_window": 8} -> {"mask": {"sliding_window":
+// 8}}.
 Entry as_member(const Field& field, const JsonView& value, MadeValues& made) {
   const auto ranges = is_number(field) ? with_ranges(value) : std::nullopt;
   const Json& given = ranges ? *ranges : value.json();
@@ -176,7 +177,7 @@ size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t 
       bytes += length;
       continue;
     }
-    if (entry.field->is_text) value.fail("takes one text, not an array");
+    if (entry.field->is_text) value.fail("accepts one text, not an array");
     if (value.json().empty()) value.fail("an empty array of values");
     count *= value.json().size();  // cannot overflow: at most a file's bytes times the limit
     bytes += length / value.json().size();

@@ -87,7 +87,7 @@ void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
     if (given && !has_stats) found.push_back({field, "given without statistics; pass \"fprop_train\" has them"});
   if (spec.stats_log2 && is_bprop(spec))
     found.push_back(
-        {"stats_log2", "no backward pass says to which base its statistics are; only natural ones are supported"});
+        {"stats_log2", "a backward pass cannot state the base of its statistics; only natural ones are supported"});
   if (spec.rope && is_bprop(spec)) found.push_back({"rope", "attnprobe builds it only for the forward pass"});
   if (spec.rope && spec.rope->k && spec.pattern == Pattern::sdpa_composite)
     found.push_back({"rope",
@@ -106,7 +106,7 @@ void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   if (spec.compute_dtype != DataType::f32)
     found.push_back(
         {"compute_dtype",
-         "f16 needs cuDNN 9.29 (CUDNN_ATTR_OPERATION_SDPA_FWD_COMP_TYPE), which no header that attnprobe knows has; every version up to 9.28 accumulates in f32"});
+         "f16 needs cuDNN 9.29 (CUDNN_ATTR_OPERATION_SDPA_FWD_COMP_TYPE), which is in no known header; every version up to 9.28 accumulates in f32"});
   if (spec.dynamic_shapes && spec.override_shapes)
     found.push_back({"override_shapes", "contradicts \"dynamic_shapes\": a graph is one or the other"});
 }
@@ -120,9 +120,9 @@ void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>&
   if (!is_ragged(spec))
     found.push_back({"ragged_shared", "given without a ragged layout (\"thd\")"});
   else if (!both || !alike || spec.paged)
-    found.push_back({"ragged_shared",
-                     "Q and O, and K and V, have one tensor of offsets only where both are ragged and their tokens "
-                     "have equally many elements"});
+    found.push_back(
+        {"ragged_shared",
+         "Q and O (or K and V) share offsets only if both are ragged and their tokens have equally many elements"});
 }
 
 void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found) {
@@ -131,8 +131,8 @@ void check_features(const AttentionSpec& spec, std::vector<Contradiction>& found
                         (spec.cu_seqlens || spec.ragged_unit == RaggedUnit::token || (spec.rope && spec.rope->k)));
   if (unified && spec.dropout && (spec.dropout->form == DropoutForm::mask || spec.dropout->seed == SeedForm::constant))
     found.push_back({"dropout",
-                     "the unified SDPA operation draws its mask itself, from tensors; use pattern \"sdpa_composite\" "
-                     "for a mask of the caller's or a constant seed"});
+                     "the unified SDPA operation generates its mask from tensors; use pattern \"sdpa_composite\" "
+                     "for your own mask or a constant seed"});
   if (spec.paged && is_bprop(spec)) found.push_back({"paged", "a paged cache has no backward pass"});
   if (spec.fp8 && !is_fp8(spec))
     found.push_back({"fp8", fmt::format("given with dtype \"{}\", which is not fp8", name_of(spec.dtype))});

@@ -48,9 +48,9 @@ class Reader {
   void read(const std::string& file) {
     const JsonSource source{input_name(file)};
     if (++documents_ > most_documents)
-      throw Error(ErrorKind::usage, fmt::format("{}: \"config_files\" have more than {} documents read, each as often "
-                                                "as it is named",
-                                                source.name, most_documents));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{}: \"config_files\" reads more than {} documents, counting repetitions", source.name,
+                              most_documents));
     const Json json = load_json(file);
     const JsonView document(json, source);
     const bool names_axes =
@@ -83,8 +83,10 @@ class Reader {
     for (const auto& other : matching_files(path, pattern.where() + ": ")) {
       std::error_code ignored;
       const fs::file_status status = fs::status(other, ignored);
-      if (!fs::exists(status)) pattern.fail(fmt::format("{} means {}, which does not exist", pattern.shown(), other));
-      if (fs::is_directory(status)) pattern.fail(fmt::format("{} means {}, which is a folder", pattern.shown(), other));
+      if (!fs::exists(status))
+        pattern.fail(fmt::format("{} refers to {}, which does not exist", pattern.shown(), other));
+      if (fs::is_directory(status))
+        pattern.fail(fmt::format("{} refers to {}, which is a folder", pattern.shown(), other));
       const auto same = std::find_if(open_.begin(), open_.end(), [&](const std::string& open) {
         std::error_code none;
         return fs::equivalent(open, other, none);

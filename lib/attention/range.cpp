@@ -35,9 +35,9 @@ Range read_range(const JsonView& text) {
     range.geometric = parts[2].starts_with("x");
     range.step = number(text, parts[2].substr(range.geometric ? 1 : 0));
   }
-  if (range.last < range.first) text.fail(fmt::format("{} goes down; the smaller end comes first", text.shown()));
+  if (range.last < range.first) text.fail(fmt::format("{} is descending; put the smaller end first", text.shown()));
   if (range.step < (range.geometric ? 2 : 1) || (range.geometric && range.first == 0))
-    text.fail(fmt::format("{} never gets to its end; allowed: {}", text.shown(), allowed));
+    text.fail(fmt::format("{} never reaches its end; allowed: {}", text.shown(), allowed));
   return range;
 }
 

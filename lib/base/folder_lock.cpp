@@ -38,7 +38,7 @@ std::string holder_in(const FileDescriptor& file) {
   std::string text;
   for (ssize_t i = 0; i < count && std::isprint(static_cast<unsigned char>(bytes[static_cast<size_t>(i)])) != 0; ++i)
     text += bytes[static_cast<size_t>(i)];
-  return text.empty() ? "it did not say which" : text;
+  return text.empty() ? "process unknown" : text;
 }
 
 // Whether the path still names this file; a holder deletes the file when it ends.
@@ -70,7 +70,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& o
         continue;
       }
       if (errno == EWOULDBLOCK)
-        refuse(fmt::format("another attnprobe writes there ({}); wait for its end, or name another folder",
+        refuse(fmt::format("another attnprobe is writing there ({}); wait until it ends, or name another folder",
                            holder_in(descriptor_)));
       problem_ = fmt::format("{}: this file system has no locks ({}): start no second run there", folder.string(),
                              std::strerror(errno));

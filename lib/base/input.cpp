@@ -81,7 +81,7 @@ class Gzip : public Decoder {
   }
 
   std::string finish() override {
-    if (problem_.empty() && !ended_) return "its gzip data is cut off";
+    if (problem_.empty() && !ended_) return "its gzip data is truncated";
     return problem_;
   }
 
@@ -113,7 +113,7 @@ class Xz : public Decoder {
 
   std::string finish() override {
     if (!problem_.empty()) return problem_;
-    return step(LZMA_FINISH, [](std::string_view) {}) && ended_ ? "" : "its xz data is cut off";
+    return step(LZMA_FINISH, [](std::string_view) {}) && ended_ ? "" : "its xz data is truncated";
   }
 
  private:

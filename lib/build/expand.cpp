@@ -57,7 +57,7 @@ class Expansion {
         sorted.push_back(std::move(operation));
       }
       rest = std::move(later);
-      if (rest.size() == before) throw Error(ErrorKind::internal, "the graph's operations go in a circle");
+      if (rest.size() == before) throw Error(ErrorKind::internal, "the graph's operations form a cycle");
     }
     graph.operations = std::move(sorted);
   }

@@ -87,7 +87,7 @@ fs::path resolved(const fs::path& path) {
 }
 
 std::optional<std::string> open_file(const fs::path& path, DynamicLibrary& library) {
-  if (path.has_parent_path() && is_cut_off(path)) return fmt::format("{} is cut off: reinstall it", path.string());
+  if (path.has_parent_path() && is_cut_off(path)) return fmt::format("{} is truncated: reinstall it", path.string());
   library = DynamicLibrary(path, RTLD_GLOBAL);
   if (!library) return fmt::format("{} cannot be loaded: {}", path.string(), loader_words());
   library.keep();

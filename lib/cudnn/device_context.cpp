@@ -40,8 +40,9 @@ DeviceContext DeviceContext::real(const Library& library) {
   cudnnHandle_t handle = nullptr;
   const cudnnStatus_t status = library.api().cudnnCreate(&handle);
   if (status != CUDNN_STATUS_SUCCESS)
-    throw Error(ErrorKind::environment, fmt::format("cuDNN gets no handle on the GPU: cudnnCreate gave {}{}{}",
-                                                    library.status_name(status), ": ", library.last_error()));
+    throw Error(ErrorKind::environment,
+                fmt::format("cuDNN cannot create a handle on the GPU: cudnnCreate returned {}{}{}",
+                            library.status_name(status), ": ", library.last_error()));
   context.handle_ = {handle, library.api().cudnnDestroy};
   return context;
 }

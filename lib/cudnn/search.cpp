@@ -256,7 +256,7 @@ Candidate choose_library(const std::string& requested) {
   if (!found.list().empty()) return found.list().front();
   std::string passed_over;
   if (!found.passed_over().empty())
-    passed_over = fmt::format(" ({} is skipped, since others may have written it)", found.passed_over().front());
+    passed_over = fmt::format(" ({} is skipped, because other users can write it)", found.passed_over().front());
   throw Error(
       ErrorKind::environment,
       fmt::format(

@@ -154,7 +154,7 @@ Refusal contradicted(const Asked& asked, const Refusal& message) {
           ? fmt::format("{} and cuDNN {}", result.frameworks.front().title, result.cudnn_version.text())
           : fmt::format("cuDNN {}", result.cudnn_version.text());
   Refusal refusal = reading("accepted", message.layer, message.who,
-                            fmt::format("{} {} this call on {}{}: the cause lies elsewhere", who,
+                            fmt::format("{} {} this call on {}{}: the cause is elsewhere", who,
                                         who.find(" and ") == std::string::npos ? "takes" : "take", result.target.id,
                                         result.by_rule ? ", by rule" : ""));
   refusal.means = fmt::format(

@@ -208,8 +208,7 @@ void add_reasons(std::vector<Message>& all) {
     message.source = reason.source;
     message.match = {RE2::QuoteMeta(plain(words))};
     const bool is_seen = !reason.since.empty() || !reason.until.empty();
-    message.versions = {is_seen ? fmt::format("cuDNN {} to {} were seen to say it",
-                                              reason.since.empty() ? "9.8.0" : reason.since,
+    message.versions = {is_seen ? fmt::format("seen with cuDNN {} to {}", reason.since.empty() ? "9.8.0" : reason.since,
                                               reason.until.empty() ? "the newest" : reason.until)
                                 : ""};
     message.reason = &reason;

@@ -226,7 +226,7 @@ void download_one(const FetchStep& step, const Downloader& downloader, const fs:
 fs::path usual_folder() {
   if (const auto folder = cudnn::fetched_folder()) return *folder;
   throw Error(ErrorKind::environment,
-              "neither XDG_CACHE_HOME nor HOME names a folder for cuDNN releases; --folder does");
+              "neither XDG_CACHE_HOME nor HOME names a folder for cuDNN releases; name one with --folder");
 }
 
 std::vector<Release> releases_in(const fs::path& folder) {

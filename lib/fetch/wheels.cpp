@@ -202,7 +202,7 @@ void check_cudnn(const fs::path& folder, const std::string& version) {
   const std::string own = cudnn::version_of_file(libraries / "libcudnn_graph.so.9");
   if (!is_of_version(version, own.empty() ? "none" : own))
     refuse("libcudnn_graph.so.9",
-           fmt::format("it is cuDNN {}, and the package says {}", own.empty() ? "?" : own, version));
+           fmt::format("it contains cuDNN {}, but the package says {}", own.empty() ? "?" : own, version));
 }
 
 }  // namespace attnprobe::fetch

@@ -185,9 +185,9 @@ void add_target(std::vector<Target>& targets, Target target) {
   }
   if (same_gpu(*known, target)) return;
   const std::string& file = target.file.empty() ? known->file : target.file;
-  throw Error(ErrorKind::usage, fmt::format("--target: two targets are called \"{}\" and differ: {} and {}; give {} an "
-                                            "\"id\" of its own",
-                                            target.id, place_of(*known), place_of(target), file));
+  throw Error(ErrorKind::usage,
+              fmt::format("--target: two targets are called \"{}\" and differ: {} and {}; give {} a different \"id\"",
+                          target.id, place_of(*known), place_of(target), file));
 }
 
 std::vector<Target> simulated_targets(const std::string& selection) {

@@ -99,7 +99,7 @@ DriverInfo inspect_driver() {
   if (status != cuda_success) {
     const char* words = nullptr;
     api.error_string(status, &words);
-    info.problem = info.is_stub ? fmt::format("{} is a stub without a GPU behind it", info.path)
+    info.problem = info.is_stub ? fmt::format("{} is a stub without a GPU", info.path)
                                 : fmt::format("the CUDA driver does not start: cuInit gave {} ({})", status,
                                               words == nullptr ? "no text" : words);
     return info;
@@ -132,7 +132,7 @@ void load_null_driver() {
   const DynamicLibrary present("libcuda.so.1", RTLD_NOLOAD);
   if (present && present.find(null_driver_mark) == nullptr)
     throw Error(ErrorKind::environment,
-                fmt::format("a CUDA driver is loaded already ({}), so no GPU can be simulated in this process",
+                fmt::format("a CUDA driver is already loaded ({}), so no GPU can be simulated in this process",
                             path_of(present)));
   const fs::path file = find_null_driver();
   if (file.empty())

@@ -63,7 +63,7 @@ std::vector<Finding> extra_findings(const PythonEnvironment& environment) {
   for (const ExtraChange& change : environment.extras) {
     const bool ok = change.overwritten.empty() && (change.goes.empty() || environment.frameworks.empty());
     findings.push_back({fmt::format("attnprobe[{}]", change.extra), ok, sentence_of(change, environment),
-                        ok ? "" : "take no extra here: pip install attnprobe uses the installed cuDNN"});
+                        ok ? "" : "install no extra here: pip install attnprobe uses the installed cuDNN"});
   }
   return findings;
 }

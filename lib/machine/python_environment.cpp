@@ -165,7 +165,7 @@ class Inspection {
               mend_command());
     else if (found_.cudnn_version.find(' ') != std::string::npos)
       problem("two_cudnn_versions", "cuDNN",
-              fmt::format("sub-libraries of several versions lie in {}: {}", in_place.folder.string(),
+              fmt::format("sub-libraries of several versions are in {}: {}", in_place.folder.string(),
                           found_.cudnn_version),
               mend_command());
   }
@@ -257,8 +257,9 @@ class Inspection {
         const rules::GateDemand& newest = demands.front();
         problem(
             "gate_wants_newer", framework.name,
-            fmt::format("by rule, {} {} silently keeps some calls from cuDNN {} that it would hand to {} or newer: {}",
-                        framework.name, framework.version, cudnn->text(), newest.from.text(), trim(newest.message)),
+            fmt::format(
+                "by rule, {} {} silently does not send some calls to cuDNN {} that it would send to {} or newer: {}",
+                framework.name, framework.version, cudnn->text(), newest.from.text(), trim(newest.message)),
             fmt::format("{} install --no-deps {}", command_,
                         shell_word(fmt::format("{}{}>={}", wheel_prefix, cudnn_major_, newest.from.text()))));
       }

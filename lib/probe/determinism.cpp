@@ -27,8 +27,8 @@ std::string of_backward(const AttentionSpec& spec, const EngineConfigFindings* c
         config == nullptr || std::find(config->modes.begin(), config->modes.end(), "FRONTEND") != config->modes.end();
     return is_named ? "" : "only the engine config that cudnn-frontend names for ordered_dq sums dQ in a fixed order";
   }
-  if (spec.pattern == attention::Pattern::mha) return "no form of this graph asks for a fixed order of sums";
-  return "the graph does not ask for the deterministic form, and without it the backward pass sums dQ in an order that varies";
+  if (spec.pattern == attention::Pattern::mha) return "no form of this graph requests a fixed summation order";
+  return "the graph does not request the deterministic form, so the backward pass sums dQ in a varying order";
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::string varying_sums(const AttentionSpec& spec, const build::BuildContext& c
 
 std::string advice_on_order(const AttentionSpec& spec) {
   if (!is_bprop(spec) || spec.deterministic || spec.sink || spec.pattern == attention::Pattern::mha) return "";
-  return "Ask for the deterministic form of the backward pass: --deterministic true, or \"deterministic\": true in a config.";
+  return "Request the deterministic form of the backward pass: --deterministic true, or \"deterministic\": true in a config.";
 }
 
 }  // namespace attnprobe::probe

@@ -209,7 +209,7 @@ class BackwardReader {
     auto assume = [&](const char* field, std::optional<int64_t>& total, int64_t tokens) {
       total = spec_.batch * tokens;
       reading_.assumed.push_back(std::string(field) +
-                                 ": the graph does not hold its value; batch times length is assumed");
+                                 ": the graph does not contain its value; batch times length is assumed");
     };
     if (known_q) assume("max_total_seqlen_q", spec_.max_total_seqlen_q, spec_.seqlen_q);
     if (known_heads(m_.d_k) || known_heads(m_.d_v))

@@ -42,8 +42,7 @@ void read_dropout(Reading& reading, const GraphView& view, const std::vector<con
       dropout.probability = usual;
       dropout.form = DropoutForm::mask;
       reading.spec.dropout = dropout;
-      reading.assumed.emplace_back(
-          "dropout: a mask that the caller gives does not tell the probability; 0.1 is assumed");
+      reading.assumed.emplace_back("dropout: your own mask does not determine the probability; 0.1 is assumed");
     }
   }
 }

@@ -224,7 +224,7 @@ class ScoreReader {
     if (value && *value <= 0) value.reset();
     spec_.softcap = value ? shortest_value(*value) : usual;
     if (!value)
-      reading_.assumed.push_back(fmt::format("softcap: the graph does not hold its value; {} is assumed", usual));
+      reading_.assumed.push_back(fmt::format("softcap: the graph does not contain its value; {} is assumed", usual));
   }
 
   void take_modifier(ScoreModifierKind kind, std::optional<graph::Uid> operand) {
@@ -236,7 +236,7 @@ class ScoreReader {
     const bool scalars = kind == ScoreModifierKind::arrow || (view_.is_by_value(operand) && !view_.value(operand));
     if (scalars)
       reading_.assumed.push_back(fmt::format(
-          "score_mod: the graph does not hold the scalars of \"{}\"; attnprobe's own are assumed", name_of(kind)));
+          "score_mod: the graph does not contain the scalars of \"{}\"; attnprobe's own are assumed", name_of(kind)));
   }
 
   // A causal mask by indices without a shift is wired like the score modifier of that name.
@@ -269,7 +269,7 @@ class ScoreReader {
 
   void note_window(const char* field, int64_t width) {
     reading_.assumed.push_back(
-        fmt::format("{}: the graph does not hold its value; {}, which masks nothing, is assumed", field, width));
+        fmt::format("{}: the graph does not contain its value; {}, which masks nothing, is assumed", field, width));
   }
 
   void take_left(const ScoreStep& step) {
@@ -329,7 +329,7 @@ void read_scale(Reading& reading, const GraphView& view, graph::Uid factor) {
   spec.scale_form = attention::ScaleForm::by_value;
   const auto value = view.value(factor);
   if (!value) {
-    reading.assumed.emplace_back("scale: the graph does not hold its value; 1/sqrt(head_dim_qk) is assumed");
+    reading.assumed.emplace_back("scale: the graph does not contain its value; 1/sqrt(head_dim_qk) is assumed");
   } else if (static_cast<float>(*value) != static_cast<float>(scale_of(spec))) {
     spec.scale = shortest_value(*value);
   }

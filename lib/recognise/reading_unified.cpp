@@ -29,8 +29,9 @@ std::optional<int64_t> key_length(const GraphView& view, const graph::SdpaForwar
   const int64_t pages = p.page_table->dims[2], block = p.container_k->dims[2];
   if (pages < 1 || pages > (1 << 24) || block < 1 || block > (1 << 24)) return std::nullopt;
   if (block > 1 && !p.v)
-    reading.assumed.push_back(fmt::format("seqlen_kv: {} blocks of {} tokens tell it up to a block; {} is assumed",
-                                          pages, block, pages * block));
+    reading.assumed.push_back(
+        fmt::format("seqlen_kv: {} blocks of {} tokens determine it only to within a block; {} is assumed", pages,
+                    block, pages * block));
   return pages * block;
 }
 

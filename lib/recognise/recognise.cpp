@@ -157,8 +157,8 @@ class Recogniser {
     result.description = description_of(reading);
     result.notes = reading.assumed;
     if (!result.exact)
-      result.notes.push_back(fmt::format("wired as cudnn-frontend wires it for cuDNN {}, not for {}", version.release(),
-                                         context_.cudnn_version.release()));
+      result.notes.push_back(fmt::format("built as cudnn-frontend builds it for cuDNN {}, not for {}",
+                                         version.release(), context_.cudnn_version.release()));
     result.named = with_names(graph_, *twin);
     result.built_for = version;
     return result;

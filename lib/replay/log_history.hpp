@@ -39,7 +39,7 @@ struct LoggedGraph {
   int64_t finalized = 0;         ///< how often it was made
   probe::WalkFindings findings;  ///< requested modes, tried engine configs, built plans
   int64_t plans = 0;             ///< built with success
-  double plan_seconds = 0;       ///< from begin to end of their finalize
+  double plan_seconds = 0;       ///< time from start to end of finalize
   std::vector<LoggedExecution> executed;
 
   /// Whether the program got a working engine config: a viable candidate, a plan or an execution.

@@ -80,7 +80,7 @@ void take_trace(const JsonView& report, LogHistory& history) {
   for (const JsonView& traced : graphs) {
     auto graph = traced_graph(traced);
     if (!graph) {
-      history.problems.push_back(traced.where() + ": left out, because it has no config");
+      history.problems.push_back(traced.where() + ": skipped, because it has no config");
       continue;
     }
     history.versions.insert(graph->cudnn_version);
@@ -88,7 +88,8 @@ void take_trace(const JsonView& report, LogHistory& history) {
   }
 }
 
-// A stored plan, one of cuDNN's JSON lines, attnprobe's own graph, or the report of a trace; false for any other document.
+// A stored plan, one of cuDNN's JSON lines, attnprobe's own graph, or the report of a trace; false for any other
+// document.
 bool take_document(const Json& json, LogHistory& history) {
   if (json.is_array()) {
     bool any = false;
@@ -175,7 +176,7 @@ std::vector<std::string> logs_in(const std::vector<std::string>& files) {
       if (is_log(entry.path()) && entry.is_regular_file(error)) logs.push_back(entry.path().string());
     if (logs.size() == first)
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: the folder has no log; read are *.log, *.log.gz and *.log.xz", file));
+                  fmt::format("{}: the folder has no log; allowed: *.log, *.log.gz and *.log.xz", file));
     std::sort(logs.begin() + static_cast<std::ptrdiff_t>(first), logs.end());
   }
   return logs;
@@ -200,7 +201,7 @@ LogHistory read_merged(const std::vector<std::string>& files) {
   if (problems.size() == files.size() && merged.history.graphs.empty() && !merged.history.has_entries())
     throw Error(ErrorKind::usage, problems.front());
   if (merged.dropped > 0)
-    problems.push_back(fmt::format("{} graphs beyond the first {} are left out", merged.dropped, merged.most_graphs));
+    problems.push_back(fmt::format("{} graphs beyond the first {} are skipped", merged.dropped, merged.most_graphs));
   merged.history.problems.insert(merged.history.problems.begin(), problems.begin(), problems.end());
   return std::move(merged.history);
 }

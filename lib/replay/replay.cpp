@@ -211,14 +211,13 @@ std::string why_no_graph(const Replay& replay) {
   const auto add = [&](const std::string& sign) { incomplete += (incomplete.empty() ? "" : ", ") + sign; };
   if (!replay.problem.empty()) add(replay.problem);
   if (history.ends_in_entry) add("it ends in the middle of an entry");
-  if (history.parts > 0)
-    add(fmt::format("it shows {} tensors and operations of a graph that does not follow", history.parts));
+  if (history.parts > 0) add(fmt::format("it shows {} tensors and operations, but not their graph", history.parts));
   if (!incomplete.empty())
     return fmt::format("{}: the log is incomplete ({}) and shows no operation graph. Give the whole log", name,
                        incomplete);
   return fmt::format(
       "{}: the log contains no operation graph. Either the call was refused before cuDNN was asked, or the log is "
-      "incomplete. The program's exception tells which: `attnprobe explain -` reads it from standard input",
+      "incomplete. The program's exception shows which: `attnprobe explain -` reads it from standard input",
       name);
 }
 
@@ -274,7 +273,7 @@ Agreement compare(const ReplayedGraph& graph, const answer::Answer& result) {
     agreement.why_not =
         fmt::format("the log is of {}", logged.device.empty() ? fmt::format("sm_{}", logged.sm) : logged.device);
   else if (result.crash)
-    agreement.why_not = "the walk did not end";
+    agreement.why_not = "attnprobe did not get a complete answer";
   agreement.is_compared = agreement.why_not.empty();
   if (agreement.is_compared) agreement.differences = probe::walk_differences(logged.findings, result.findings);
   return agreement;

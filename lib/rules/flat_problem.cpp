@@ -115,18 +115,18 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   }));
   all.push_back(boolean("fp8", "Q, K and V are fp8", [](const Context& c) { return is_fp8(c.spec); }));
   all.push_back(text<attention::Fp8Scaling>(
-      "fp8_scaling", "how fp8 values get their scale; null where nothing is fp8",
+      "fp8_scaling", "scaling of fp8 values; null without fp8",
       [](const Context& c) { return is_fp8(c.spec) ? std::optional(fp8_scaling(c.spec)) : std::nullopt; }));
   all.push_back(boolean("contiguous_head_dim", "the head dimension has stride 1 in every tensor",
                         [](const Context& c) { return contiguous_head_dim(c.spec); }));
-  all.push_back(boolean("contiguous_stats", "the statistics have stride 1 behind their rows",
+  all.push_back(boolean("contiguous_stats", "the statistics have stride 1 after the row dimension",
                         [](const Context& c) { return stats_strides(c.spec)[3] == 1; }));
   all.push_back(boolean(
       "aligned_strides",
       "every stride but that of the head dimension, and of the batch where it is ragged, is a multiple of 16 bytes",
       [](const Context& c) { return strides_of_16_bytes(c.spec); }));
   all.push_back(boolean(
-      "bshd", "every tensor lies as batch, token, head, head dimension; ragged ones as token, head, head dimension",
+      "bshd", "every tensor has the order batch, token, head, head dimension; ragged ones token, head, head dimension",
       [](const Context& c) { return all_bshd(c.spec, false); }));
   all.push_back(
       boolean("compact_bshd", "bshd, and without gaps", [](const Context& c) { return all_bshd(c.spec, true); }));
@@ -135,10 +135,10 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   }));
   all.push_back(boolean("ragged", "Q, K, V or O is ragged (THD)", [](const Context& c) { return is_ragged(c.spec); }));
   all.push_back(
-      text<DataType>("ragged_offsets", "type of the ragged offsets; null where nothing is ragged",
+      text<DataType>("ragged_offsets", "type of the ragged offsets; null without ragged tensors",
                      [](const Context& c) { return is_ragged(c.spec) ? Type(c.spec.ragged_offsets) : Type(); }));
   all.push_back(number("largest_offset",
-                       "the largest that a ragged offset may be, in what offsets count; null where nothing is ragged",
+                       "the largest possible ragged offset, in the unit of offsets; null without ragged tensors",
                        [](const Context& c) { return largest_offset(c.spec); }));
   all.push_back(boolean("ragged_stats", "the softmax statistics are ragged too",
                         [](const Context& c) { return c.spec.q.ragged() && c.spec.ragged_stats; }));
@@ -153,7 +153,7 @@ void add_types_and_layouts(std::vector<Entry>& all) {
                   {"Q", "K", "V", "O", "dO", "dQ", "dK", "dV"},
                   "the first tensor with a stride that is not a multiple of 16 bytes; null without one"},
                  [](const Context& c) { return misaligned_tensor(c.spec); }});
-  all.push_back(text<attention::RaggedUnit>("ragged_unit", "what ragged offsets count",
+  all.push_back(text<attention::RaggedUnit>("ragged_unit", "unit of ragged offsets",
                                             [](const Context& c) { return std::optional(c.spec.ragged_unit); }));
   all.push_back(text<attention::Sides>("cu_seqlens", "the sides with lengths as prefix sums; null: none",
                                        [](const Context& c) { return c.spec.cu_seqlens; }));
@@ -162,7 +162,7 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
   all.push_back(boolean("paged_alone", "one of K and V is paged, the other is not",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->k != c.spec.paged->v; }));
-  all.push_back(number("page_tokens", "tokens of a page; null where nothing is paged",
+  all.push_back(number("page_tokens", "tokens of a page; null without paged tensors",
                        [](const Context& c) { return c.spec.paged ? Json(c.spec.paged->block_size) : Json(); }));
   all.push_back(boolean("packed_table", "the page table is ragged",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->packed_table; }));
@@ -187,12 +187,11 @@ void add_mask(std::vector<Entry>& all) {
   };
   empty("empty_q", "a batch entry has no queries: a length of 0 in seqlens_q", &attention::Mask::seqlens_q);
   empty("empty_kv", "a batch entry has no keys: a length of 0 in seqlens_kv", &attention::Mask::seqlens_kv);
-  all.push_back(
-      {{"rows_without_keys",
-        KeyKind::boolean,
-        {},
-        "a query has no key that padding and window let through; null with padding whose lengths are not given"},
-       [](const Context& c) { return rows_without_keys(c.spec); }});
+  all.push_back({{"rows_without_keys",
+                  KeyKind::boolean,
+                  {},
+                  "padding and window hide all keys of some query; null with padding without given lengths"},
+                 [](const Context& c) { return rows_without_keys(c.spec); }});
 }
 
 void add_scores(std::vector<Entry>& all) {
@@ -201,7 +200,7 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(
       {{"bias_shape", KeyKind::text, bias_shapes(), "shape of the bias, 1 where it is shared; null without one"},
        [](const Context& c) { return c.spec.bias ? Json(c.spec.bias->shape) : Json(); }});
-  all.push_back(boolean("bias_row_gaps", "elements that are not the bias's lie behind its rows",
+  all.push_back(boolean("bias_row_gaps", "other elements follow each row of the bias",
                         [](const Context& c) { return c.spec.bias && has_row_gaps(c.spec); }));
   all.push_back(text<DataType>("bias_dtype", "type of the bias; null without one", [](const Context& c) {
     return c.spec.bias ? std::optional(c.spec.bias->dtype.value_or(c.spec.dtype)) : std::nullopt;
@@ -231,17 +230,17 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(
       boolean("dropout", "dropout of either form", [](const Context& c) { return c.spec.dropout.has_value(); }));
   all.push_back(text<attention::DropoutForm>(
-      "dropout_form", "who draws the dropout mask; null without dropout",
+      "dropout_form", "the source of the dropout mask; null without dropout",
       [](const Context& c) { return c.spec.dropout ? std::optional(c.spec.dropout->form) : std::nullopt; }));
-  all.push_back(number("dropout_probability", "of being dropped; null without dropout",
+  all.push_back(number("dropout_probability", "probability of being dropped; null without dropout",
                        [](const Context& c) { return c.spec.dropout ? Json(c.spec.dropout->probability) : Json(); }));
   all.push_back(text<attention::SeedForm>(
-      "dropout_seed", "form of the seed; null unless cuDNN draws the mask", [](const Context& c) {
+      "dropout_seed", "form of the seed; null unless cuDNN generates the mask", [](const Context& c) {
         const auto& dropout = c.spec.dropout;
         return dropout && dropout->form == attention::DropoutForm::philox ? std::optional(seed_form(c.spec))
                                                                           : std::nullopt;
       }));
-  all.push_back(boolean("dropout_dump", "the drawn dropout mask is an output",
+  all.push_back(boolean("dropout_dump", "the generated dropout mask is an output",
                         [](const Context& c) { return c.spec.dropout && c.spec.dropout->dump; }));
 }
 
@@ -257,7 +256,7 @@ void add_rest(std::vector<Entry>& all) {
   }));
   all.push_back(boolean("stats_gaps", "other elements lie between the statistics",
                         [](const Context& c) { return has_stats_gaps(c.spec); }));
-  all.push_back(boolean("stats_by_head", "the heads of the statistics lie further apart than their rows",
+  all.push_back(boolean("stats_by_head", "the stride between heads of the statistics is larger than that between rows",
                         [](const Context& c) { return stats_strides(c.spec)[1] > stats_strides(c.spec)[2]; }));
   all.push_back(
       boolean("stats_log2", "the statistics are to base 2", [](const Context& c) { return c.spec.stats_log2; }));
@@ -272,7 +271,7 @@ void add_rest(std::vector<Entry>& all) {
                         [](const Context& c) { return c.spec.unfuse_fma; }));
   all.push_back(
       boolean("dynamic_shapes", "one plan for varying sizes", [](const Context& c) { return c.spec.dynamic_shapes; }));
-  all.push_back(boolean("override_shapes", "extents can change when the plan runs",
+  all.push_back(boolean("override_shapes", "sizes can change at execution",
                         [](const Context& c) { return c.spec.override_shapes; }));
   all.push_back(
       number("cudnn", "version of cuDNN as a number: 91900", [](const Context& c) { return c.cudnn.number(); }));

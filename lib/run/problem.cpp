@@ -375,7 +375,7 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
       if (!output.right && findings.message.empty())
         findings.message =
             output.outside > 0
-                ? fmt::format("{}: {} elements outside of the tensor were written", output.tensor, output.outside)
+                ? fmt::format("{}: {} elements outside the tensor were written", output.tensor, output.outside)
             : output.unwritten > 0
                 ? fmt::format("{}: {} of its elements were not written", output.tensor, output.unwritten)
             : output.wrong > 0 ? fmt::format("{}: {} of {} elements are wrong, first at [{}]", output.tensor,

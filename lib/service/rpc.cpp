@@ -196,7 +196,7 @@ std::string Rpc::answer(Request& request) {
     } catch (const Error& e) {
       return failed(code_of(e.kind()), e.what());
     } catch (const std::bad_alloc&) {
-      return failed(environment_lacks, "this machine has no more memory for attnprobe");
+      return failed(environment_lacks, "out of memory");
     } catch (const std::system_error& e) {
       return failed(environment_lacks, fmt::format("out of system resources: {}", e.what()));
     } catch (const std::exception& e) {

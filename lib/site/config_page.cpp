@@ -117,7 +117,7 @@ std::string config_page(const Axes& axes, const Answers& answers, size_t config,
       "<div class=\"scroll\"><table class=\"runs\">\n<thead><tr><th>GPU</th><th class=\"newest\">cuDNN {}</th>{}</tr></thead>\n"
       "<tbody>\n{}</tbody>\n</table></div>\n<section id=\"cell\" aria-live=\"polite\"></section>\n"
       "<details><summary>Config</summary><dl>{}{}</dl><pre>{}</pre></details>\n"
-      "<details><summary>Badges</summary><p>An image that says what a GPU's newest answer is, as "
+      "<details><summary>Badges</summary><p>An image with a GPU's newest answer, at "
       "<code>badge/{}/GPU.svg</code> below the site's address:</p><p id=\"badges\"></p></details>\n"
       "<script type=\"application/json\" id=\"data\">{}</script>\n</main>",
       escaped_html(axes.configs[config].name), escaped_html(about.summary),

@@ -71,7 +71,7 @@ void check_place(const fs::path& folder) {
   const std::string foreign = foreign_in(folder, index.is_null() ? std::set<std::string>() : files_of_site(index));
   if (!foreign.empty())
     refuse(folder, fmt::format("it contains {}, which `attnprobe site` did not write", foreign),
-           "name another folder, or move that away");
+           "name another folder, or move it away");
 }
 
 // Keeping it open shows other processes that the folder is in use.

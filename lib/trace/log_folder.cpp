@@ -126,7 +126,7 @@ void LogFolder::make_private() {
                 "no folder for the logs: none of $TMPDIR, /tmp, $XDG_RUNTIME_DIR and /dev/shm can be written");
   path_ = *second_best;
   after_ = AfterReading::keep;
-  problem_ = fmt::format("the file system of {} cannot give back what was read: the logs grow until the end",
+  problem_ = fmt::format("the file system of {} cannot free the parts already read, so the logs grow until the end",
                          path_.parent_path().string());
 }
 

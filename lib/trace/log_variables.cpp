@@ -33,7 +33,7 @@ LogVariables log_variables(const LogFolder& folder, bool reads_stderr, const Get
       variables.set.emplace_back(name, value);
     else if (*own != value)
       variables.kept.push_back(
-          fmt::format("{}={} is set and stays: {}; unset {} to change that", name, *own, without, name));
+          fmt::format("{}={} is already set and stays: {}; unset {} to change that", name, *own, without, name));
   }
   return variables;
 }

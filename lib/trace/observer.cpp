@@ -218,7 +218,7 @@ TraceFindings Observer::finish() {
   findings.notes.assign(problems_.begin(), problems_.end());
   if (merged_.dropped > 0)
     findings.notes.push_back(
-        fmt::format("{} graphs beyond the first {} are left out", merged_.dropped, replay::MergedHistory::most_graphs));
+        fmt::format("{} graphs beyond the first {} are skipped", merged_.dropped, replay::MergedHistory::most_graphs));
   findings.replay = replay::replay_of("the trace", std::move(merged_.history));
   findings.pids = std::move(merged_.sources);
   return findings;

@@ -162,8 +162,8 @@ std::string plans_text(const Trace& trace, const TextStyle& style) {
 // Why there may be nothing to report.
 std::string nothing_text(const TraceFindings& findings) {
   if (findings.processes.empty())
-    return "no process wrote a cuDNN log: none loaded cuDNN, or none used it. A framework that keeps a call from cuDNN prints a warning at best: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
-  return "cuDNN was loaded, but none of its graphs is attention. A framework that keeps a call from cuDNN prints a warning at best: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
+    return "no process wrote a cuDNN log: none loaded cuDNN, or none used it. A framework that refuses a call prints at most a warning: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
+  return "cuDNN was loaded, but none of its graphs is attention. A framework that refuses a call prints at most a warning: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
 }
 
 std::string others_text(const TraceFindings& findings) {
@@ -257,7 +257,7 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const Te
   out += fmt::format(
       "logs: {} read, {:.1f} s of processor time{}\n", megabytes(findings.bytes_read), findings.reading_cpu_seconds,
       findings.bytes_passed_over == 0 ? ""
-                                      : fmt::format("; {} not read, written faster than that: counts are too low",
+                                      : fmt::format("; {} were written too fast to read, so counts are too low",
                                                     megabytes(findings.bytes_passed_over)));
   return out;
 }

@@ -36,8 +36,8 @@ TEST_CASE("explain says what it did not find", "[explain]") {
       {"/nowhere/cudnn.log", "/nowhere/cudnn.log: cannot be opened: No such file or directory"},
       {"cudnn.log", "cudnn.log: cannot be opened"},
       {"'loss is nan'", "\"loss is nan\" is not a file, and as a text: nothing known"},
-      {"''", "TEXT: there is none"},
-      {"' '", "TEXT: there is none"},
+      {"''", "TEXT is missing"},
+      {"' '", "TEXT is missing"},
       {"tests/fixtures/forum-318288.txt tests/fixtures/forum-318288.txt", "one file, or one text"},
       {"-", "standard input: nothing known"}};
   for (const auto& [argument, message] : cases) {

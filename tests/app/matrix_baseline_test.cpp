@@ -43,7 +43,7 @@ TEST_CASE("a baseline is written with --update, passes while nothing gets worse,
   Project project;
   const Run missing = project.run("--target h200");
   CHECK(missing.exit_code == 2);
-  CHECK_THAT(missing.err, ContainsSubstring("attention.lock: there is no such file; --update writes it"));
+  CHECK_THAT(missing.err, ContainsSubstring("attention.lock: the file does not exist; --update writes it"));
   // A no is not a failure of a baseline, nor of the run that writes it.
   const Run first = project.run("--target h200,l40s --update");
   INFO(first.err);

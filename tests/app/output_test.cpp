@@ -115,15 +115,15 @@ TEST_CASE("Two reports in one file, or one that would replace an input, are refu
   const std::string before = read_text(config), asked = "--target h200 --config " + config + " ";
   const std::pair<std::string, std::string> cases[] = {
       {"-o {0}/r --report csv={0}/r",
-       "--report csv={0}/r: the same file as --output {0}/r; each output needs a file of its own"},
+       "--report csv={0}/r: the same file as --output {0}/r; each output needs its own file"},
       {"-o {0}/r --report csv={0}/../$(basename {0})/./r", "the same file as"},
       {"-o {0}/dangling --report csv={0}/new.json", "the same file as"},
       {"--report csv={0}/r --report json={0}/r", "--report json={0}/r: the same file as --report csv={0}/r"},
       {"--errata {0}/r -o {0}/r", "--errata {0}/r: the same file as --output {0}/r"},
-      {"-o {0}/c.json", "--output {0}/c.json: the file is read as --config {0}/c.json; name another for the output"},
-      {"-o {0}/link.json", "the file is read as --config"},
-      {"--report json={0}/hard.json", "the file is read as --config"},
-      {"--dump-graph json -o {0}/c.json", "the file is read as --config"}};
+      {"-o {0}/c.json", "--output {0}/c.json: this file is the input --config {0}/c.json; name another output file"},
+      {"-o {0}/link.json", "this file is the input --config"},
+      {"--report json={0}/hard.json", "this file is the input --config"},
+      {"--dump-graph json -o {0}/c.json", "this file is the input --config"}};
   for (const auto& [arguments, message] : cases) {
     const Run run = run_attnprobe(asked + fmt::format(fmt::runtime(arguments), path));
     INFO(arguments << run.err);
@@ -136,7 +136,7 @@ TEST_CASE("Two reports in one file, or one that would replace an input, are refu
     const Run run = run_attnprobe(arguments);
     INFO(arguments << run.err);
     CHECK(run.exit_code == 2);
-    CHECK_THAT(run.err, ContainsSubstring("the file is read as "));
+    CHECK_THAT(run.err, ContainsSubstring("this file is the input "));
     CHECK(read_text(config) == before);
   };
   refused(fmt::format("explain {0} -o {0}", config));
@@ -182,7 +182,7 @@ TEST_CASE("A folder removed during the run loses only its report, and the error 
   INFO(run.err);
   CHECK(run.exit_code == 3);
   const std::string error = (folder.path() / "gone/r.json").string() + ": cannot be written: No such file or directory";
-  CHECK_THAT(run.err, ContainsSubstring("attnprobe: warning: " + error + "; it is tried again at the end\n"));
+  CHECK_THAT(run.err, ContainsSubstring("attnprobe: warning: " + error + "; attnprobe tries again at the end\n"));
   CHECK_THAT(run.err, ContainsSubstring("attnprobe: error: " + error + "\n"));
   CHECK_THAT(run.out, ContainsSubstring("timeout: the worker process hung") && ContainsSubstring("\n2 no."));
   CHECK_THAT(read_text(folder.path() / "r.csv"), ContainsSubstring("a100"));

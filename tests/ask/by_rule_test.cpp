@@ -85,12 +85,12 @@ TEST_CASE("by rule a requirement is met or refused, never dropped", "[by_rule]")
   CHECK(varies.exit_code == 1);
   const Json result = varies.json()["results"][0];
   CHECK(result["root_cause"]["category"] == "constraint");
-  CHECK_THAT(result["root_cause"]["reason"].get<std::string>(), ContainsSubstring("sums dQ in an order that varies"));
+  CHECK_THAT(result["root_cause"]["reason"].get<std::string>(), ContainsSubstring("sums dQ in a varying order"));
   CHECK_THAT(run_attnprobe(question + "--require deterministic").out, !ContainsSubstring("nothing refuses it"));
   CHECK(run_attnprobe(question + "--require deterministic --deterministic true").exit_code == 0);
   const Run workspace = run_attnprobe(question + "--max-workspace 0");
   CHECK(workspace.exit_code == 2);
-  CHECK_THAT(workspace.err, ContainsSubstring("the rules know neither workspaces nor notes of engine configs"));
+  CHECK_THAT(workspace.err, ContainsSubstring("rules cannot check --max-workspace and --require-note"));
 }
 
 TEST_CASE("every text format marks answers by rule", "[by_rule]") {

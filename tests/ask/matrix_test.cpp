@@ -361,7 +361,7 @@ TEST_CASE("a matrix file is read as strictly as a config file, compressed or not
   CHECK_THAT(usage_error([&] { attention::load_matrix_documents({(many.path() / "chain0.json").string()}); }),
              EndsWith("chain31.json: /config_files: \"chain32.json\" makes a chain of 33 documents; allowed: 32"));
   CHECK_THAT(usage_error([&] { attention::load_matrix_documents({(many.path() / "tree0.json").string()}); }),
-             EndsWith(".json: \"config_files\" have more than 10000 documents read, each as often as it is named"));
+             EndsWith(".json: \"config_files\" reads more than 10000 documents, counting repetitions"));
   const TemporaryFolder folder;
   const auto file = folder.file("m.json", R"({"targets": "h200", "heads": 1, "seqlen": 8, "head_dim": 8})").string();
   REQUIRE(shell("gzip -k " + file + " && xz -k " + file).exit_code == 0);

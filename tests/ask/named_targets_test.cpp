@@ -22,7 +22,7 @@ TEST_CASE("two different targets with one id are refused with both locations", "
   const std::string mine = folder.file("mine.json", json.dump());
   CHECK(usage_error([&] { targets("h200," + mine); }) ==
         "--target: two targets are called \"h200\" and differ: attnprobe's own and " + mine + "; give " + mine +
-            " an \"id\" of its own");
+            " a different \"id\"");
   CHECK(contains(usage_error([&] { targets(mine + ",t4,all"); }), mine + " and attnprobe's own; give " + mine));
   CHECK(contains(usage_error([&] { targets(same + "," + mine); }), same + " and " + mine));
   // A target that is named twice is asked once.

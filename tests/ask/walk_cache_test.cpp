@@ -53,7 +53,7 @@ struct Cache {
     REQUIRE(messages.size() == 1);
     INFO(messages[0]);
     CHECK(messages[0].starts_with("the cache " + file.string() + ": "));
-    CHECK(messages[0].ends_with("; going on without it"));
+    CHECK(messages[0].ends_with("; continuing without it"));
   }
 
   std::vector<std::string> messages;
@@ -119,7 +119,7 @@ TEST_CASE("a matrix that cannot create its cache says so once and continues", "[
   const Run run = folder.run("out", "--cache /sys/attnprobe/answers.sqlite");
   INFO(run.err);
   CHECK(run.exit_code == 0);
-  const size_t first = run.err.find("the cache /sys/attnprobe/answers.sqlite: its folder cannot be made: ");
+  const size_t first = run.err.find("the cache /sys/attnprobe/answers.sqlite: cannot create its folder: ");
   CHECK(first != std::string::npos);
   CHECK(run.err.find("the cache", first + 1) == std::string::npos);
 }
@@ -135,9 +135,9 @@ TEST_CASE("a database of another program is not changed", "[cache]") {
     for (const char* what : {"clear", "stats"}) {
       const Run run = run_attnprobe(fmt::format("cache {} --cache {}", what, file.string()));
       CHECK(run.exit_code == 3);
-      CHECK(contains(run.err, "the cache " + file.string() +
-                                  ": it is a database of another program, and is left as it is; --cache names another "
-                                  "file"));
+      CHECK(contains(run.err,
+                     "the cache " + file.string() +
+                         ": it is a database of another program and stays unchanged; name another file with --cache"));
     }
     CHECK_THROWS_AS(WalkCache(file), Error);
     CHECK(read_text(file) == before);

@@ -224,7 +224,7 @@ TEST_CASE("An empty array of values is refused", "[config]") {
 }
 
 TEST_CASE("Free text accepts no array", "[config]") {
-  CHECK(refusal(config(R"("name": ["a", "b"])")) == "bert.json: /name: takes one text, not an array");
+  CHECK(refusal(config(R"("name": ["a", "b"])")) == "bert.json: /name: accepts one text, not an array");
 }
 
 // ---- options

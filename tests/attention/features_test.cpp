@@ -185,8 +185,7 @@ const Refusal bad_values[] = {
      R"(/layout/q/axes: "bshd" is not a ragged layout; allowed with strides: "thd", …)"},
     {R"("ragged_shared": true)", R"(/ragged_shared: given without a ragged layout ("thd"))"},
     {R"("ragged_shared": true, "layout": {"q": "thd", "k": "thd", "v": "thd", "o": "bshd"})",
-     "/ragged_shared: Q and O, and K and V, have one tensor of offsets only where both are ragged and their tokens "
-     "have equally many elements"},
+     "/ragged_shared: Q and O (or K and V) share offsets only if both are ragged and their tokens have equally many elements"},
     {R"("alibi": 1)", "/alibi: 1 is not a boolean; allowed: true, false"},
     {R"("softcap": 0)", "/softcap: 0 is out of range; allowed: above 0"},
     {R"("softcap": -1.5)", "/softcap: -1.5 is out of range; allowed: above 0"},

@@ -177,7 +177,7 @@ TEST_CASE("a tree without the calls before it: missing parts are reported", "[lo
   CHECK(says(imported.inferred, "b of operation") == 2);
   CHECK(says(imported.inferred, "the order of the operations") == 1);
   // All lost facts are reported; with them the graph is the one that was built.
-  CHECK(says(imported.missing, "whether extents may change when the graph runs") == 1);
+  CHECK(says(imported.missing, "whether sizes may change at execution") == 1);
   CHECK(imported.missing.size() == 9);
   CHECK(!hash(imported.graph).empty());
 
@@ -186,7 +186,7 @@ TEST_CASE("a tree without the calls before it: missing parts are reported", "[lo
   CHECK(hash(single.graph) == hash(logged_fixture("cudnn-9.28-single").graph));
   REQUIRE(single.missing.size() == 2);
   CHECK_THAT(single.missing[0], StartsWith("reorderings and ragged offsets"));
-  CHECK_THAT(single.missing[1], StartsWith("whether extents may change"));
+  CHECK_THAT(single.missing[1], StartsWith("whether sizes may change"));
 }
 
 TEST_CASE("attributes of the graph itself are in the calls before it, not in its tree", "[log_import]") {
@@ -227,7 +227,7 @@ TEST_CASE("attributes of the graph itself are in the calls before it, not in its
   const auto cut = with({""});
   CHECK(cut.missing.empty());
   REQUIRE(cut.inferred.size() == 1);
-  CHECK_THAT(cut.inferred[0], ContainsSubstring("which is taken to set the handle"));
+  CHECK_THAT(cut.inferred[0], ContainsSubstring("attnprobe assumes that it sets the handle"));
   const auto twice = with({"", ""});
   REQUIRE(twice.missing.size() == 1);
   CHECK_THAT(twice.missing[0], ContainsSubstring("cuDNN cut off 2 messages"));

@@ -150,7 +150,7 @@ TEST_CASE("gzip and xz are detected by their first bytes, and a truncated file g
   read.clear();
   read_input(cut.string(), take, &problem);
   CHECK(!read.empty());
-  CHECK(problem == "its gzip data is cut off");
+  CHECK(problem == "its gzip data is truncated");
 
   // Two files in one.
   std::ofstream(folder.path() / "two.gz", std::ios::binary) << bytes << bytes;
@@ -164,7 +164,7 @@ TEST_CASE("gzip and xz are detected by their first bytes, and a truncated file g
   std::ofstream(folder.path() / "cut.xz", std::ios::binary) << xz.substr(0, xz.size() / 2);
   read.clear();
   read_input((folder.path() / "cut.xz").string(), take, &problem);
-  CHECK(problem == "its xz data is cut off");
+  CHECK(problem == "its xz data is truncated");
   CHECK_THROWS_WITH(read_input("/nowhere.log", take), ContainsSubstring("/nowhere.log: cannot be opened"));
   CHECK_THROWS_WITH(read_input(folder.path().string(), take), ContainsSubstring("cannot be read"));
 }

@@ -253,7 +253,7 @@ TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][sl
     const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"gate_wants_newer"});
     CHECK_THAT(found.problems[0].what,
-               StartsWith("by rule, torch 2.15.0 silently keeps some calls from cuDNN " + real_version()));
+               StartsWith("by rule, torch 2.15.0 silently does not send some calls to cuDNN " + real_version()));
     const Run run = run_attnprobe("doctor --python " + venv.python().string());
     CHECK(run.exit_code == 0);  // nothing is broken
   }
@@ -313,7 +313,7 @@ TEST_CASE("doctor says which cuDNN a framework loads, and what attnprobe's extra
     CHECK_THAT(findings[0].detail, ContainsSubstring("installs nvidia-cudnn-cu13>=9,<10, nvidia-cublas>=13,<14"));
     CHECK_THAT(findings[0].detail, EndsWith(": its cuDNN overwrites the files of nvidia-cudnn-cu12==" + version +
                                             " (nvidia/cudnn), which torch 2.99.0 loads; `pip freeze` then lists both"));
-    CHECK_THAT(findings[0].cure, StartsWith("take no extra here"));
+    CHECK_THAT(findings[0].cure, StartsWith("install no extra here"));
     CHECK(findings[1].ok);
     CHECK_THAT(findings[1].detail, EndsWith("stay; installs nvidia-cublas-cu12>=12,<13"));
     const Run run = run_attnprobe("doctor --python " + venv.python().string());

@@ -154,12 +154,12 @@ TEST_CASE("recognise: assumptions are reported and not in the description", "[re
         "sdpa_composite fprop b2 h8 s512 d64 f16 bshd softcap, left window of unknown size, right window of unknown "
         "size");
   CHECK(notes(window) ==
-        "scale: the graph does not hold its value; 1/sqrt(head_dim_qk) is assumed\n"
-        "softcap: the graph does not hold its value; 50 is assumed\n"
-        "window_right: the graph does not hold its value; 512, which masks nothing, is assumed\n"
-        "window_left: the graph does not hold its value; 512, which masks nothing, is assumed\n");
+        "scale: the graph does not contain its value; 1/sqrt(head_dim_qk) is assumed\n"
+        "softcap: the graph does not contain its value; 50 is assumed\n"
+        "window_right: the graph does not contain its value; 512, which masks nothing, is assumed\n"
+        "window_left: the graph does not contain its value; 512, which masks nothing, is assumed\n");
   CHECK(
-      contains(notes(result(R"("dropout": {"probability": 0.3, "form": "mask"})")), "dropout: a mask that the caller"));
+      contains(notes(result(R"("dropout": {"probability": 0.3, "form": "mask"})")), "dropout: your own mask"));
   CHECK(notes(result(R"("scale": "tensor")")).empty());
   const auto dropout = result(R"("dropout": 0.3, "pass": "fprop_train")");
   CHECK(dropout.spec->dropout->probability == 0.3);
@@ -222,7 +222,7 @@ TEST_CASE("recognise: the wiring of another cuDNN version is named", "[recognise
   CHECK(result.built_for == CudnnVersion(91900));
   CHECK(result.named);
   REQUIRE_FALSE(result.notes.empty());
-  CHECK(result.notes.back() == "wired as cudnn-frontend wires it for cuDNN 9.19, not for 9.21");
+  CHECK(result.notes.back() == "built as cudnn-frontend builds it for cuDNN 9.19, not for 9.21");
   CHECK(recognise_graph(graph, {0, 0}).exact);  // a log without a version
 }
 
@@ -232,7 +232,7 @@ TEST_CASE("recognise: graphs that PyTorch and JAX built", "[recognise]") {
   CHECK(pytorch.exact);
   CHECK(pytorch.description == "sdpa_composite fprop b4 h12 s1024 d64 f16 bshd causal");
   CHECK(pytorch.notes ==
-        std::vector<std::string>{"scale: the graph does not hold its value; 1/sqrt(head_dim_qk) is assumed"});
+        std::vector<std::string>{"scale: the graph does not contain its value; 1/sqrt(head_dim_qk) is assumed"});
   REQUIRE(pytorch.named);
   CHECK(tensor(*pytorch.named, 1).name == "K^T");
   CHECK(tensor(*pytorch.named, 1).role == graph::Role::k_transposed);

@@ -91,7 +91,7 @@ TEST_CASE("replay takes several logs and folders of logs, each distinct graph on
              ContainsSubstring("/nowhere.log: cannot be opened"));
   const TemporaryFolder empty;
   CHECK_THAT(run_attnprobe("replay " + empty.path().string()).err,
-             ContainsSubstring("the folder has no log; read are *.log, *.log.gz and *.log.xz"));
+             ContainsSubstring("the folder has no log; allowed: *.log, *.log.gz and *.log.xz"));
 }
 
 }  // namespace attnprobe::test::merged_history_test

@@ -133,7 +133,7 @@ TEST_CASE("a refusal by cudnn-frontend is in no log: replay gives candidates, ex
     const Run replayed = run_attnprobe(fmt::format("replay {}frameworks/{}.log.xz --list", logs, rule->first));
     CHECK(replayed.exit_code == 2);
     CHECK_THAT(replayed.err, ContainsSubstring("Either the call was refused before cuDNN was asked, or the log is "
-                                               "incomplete. The program's exception tells which"));
+                                               "incomplete. The program's exception shows which"));
     const Run run = run_attnprobe("explain - --format json", {}, one["exception"].get<std::string>() + "\n");
     REQUIRE(run.exit_code == 0);
     REQUIRE(run.json()["frontend_refusals"].size() == 1);
@@ -167,7 +167,7 @@ TEST_CASE("replay --list shows the log's contents without any cuDNN", "[replay]"
         "engine 2 KERNEL_CFG=32  rejected: CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT",
         "engine 2 KERNEL_CFG=7   executed once",
         "the same graph: attnprobe --pattern sdpa_composite --batch 4 --heads 12 --seqlen 1024",
-        "- scale: the graph does not hold its value"})
+        "- scale: the graph does not contain its value"})
     CHECK_THAT(run.out, ContainsSubstring(part));
   const Json json = run_attnprobe("replay " + decode + " --list --format json", none).json();
   CHECK(json["graphs"][0]["description"] == "sdpa_unified fprop b8 h32 s1/4096 d128 bf16 bshd");

@@ -193,7 +193,7 @@ TEST_CASE("diff compares two reports and exits with 1 on a regression", "[diff]"
   CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --fail-on worse", good, bad)).err,
              ContainsSubstring("--fail-on: \"worse\" is not a kind of change"));
   CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --new-cudnn 9.1.0", good, bad)).err,
-             ContainsSubstring("no cell is of cuDNN \"9.1.0\"; allowed: \"9.19.0\""));
+             ContainsSubstring("no cell has cuDNN \"9.1.0\"; allowed: \"9.19.0\""));
   CHECK_THAT(run_attnprobe(fmt::format("diff {} {} --old-cudnn 9.19 --new-cudnn 9", good, good)).out,
              ContainsSubstring("nothing changed"));
   CHECK_THAT(run_attnprobe("diff README.md " + good).err,

@@ -161,7 +161,7 @@ TEST_CASE("Markdown of a large matrix reports what it omits", "[formats]") {
     table.cells.push_back({{c, 0, 1}, 2});
   }
   const std::string report = find_format("md")->of_cells(table);
-  CHECK_THAT(report, ContainsSubstring("… 50 more rows are left out; the page of this matrix has them all"));
+  CHECK_THAT(report, ContainsSubstring("… 50 more rows are omitted; the page of this matrix shows all"));
   CHECK(report.size() < (1 << 20));
 }
 

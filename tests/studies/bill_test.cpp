@@ -81,7 +81,7 @@ TEST_CASE("a log's bill covers the graphs that ran and the log's seconds", "[pla
   for (const char* words : {" --heads 4", " --lengths 5"}) {
     const Run refused = run_attnprobe("plans " + log + words);
     CHECK(refused.exit_code == 2);
-    CHECK(contains(refused.err, log + ": a log has its own shapes; --lengths and fields go with configs"));
+    CHECK(contains(refused.err, log + ": a log has its own shapes; use --lengths and fields only with configs"));
   }
 }
 

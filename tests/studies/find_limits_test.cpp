@@ -194,13 +194,13 @@ TEST_CASE("The command prints runs, reasons and maps", "[limits]") {
   CHECK_THAT(run_attnprobe("limits head_dim --format html" + problem).err,
              ContainsSubstring("--format html draws a map"));
   CHECK_THAT(run_attnprobe("limits head_dim,seqlen,batch" + problem).err,
-             ContainsSubstring("takes one field, or two for a map"));
+             ContainsSubstring("accepts one field, or two for a map"));
 }
 
 TEST_CASE("A missing shape is assumed, and reported", "[limits]") {
   const Run table = run_attnprobe("limits head_dim=8:64:8 --target a100");
   CHECK(table.exit_code == 0);
-  CHECK_THAT(table.out, ContainsSubstring("(heads 8, seqlen 1024, since nothing else was said)"));
+  CHECK_THAT(table.out, ContainsSubstring("(heads 8, seqlen 1024, by default)"));
   const Run given = run_attnprobe("limits head_dim=8:64:8 --seqlen 256 --target a100 --format json");
   const Json json = Json::parse(given.out);
   CHECK(json["assumed"] == Json::array({"heads 8"}));

@@ -18,7 +18,7 @@ TEST_CASE("a faulty plan of one engine is found, loses that engine config and se
   const Case cases[] = {
       {"wrong", "wrong_result", "O: 1 of 8192 elements are wrong, first at [0, 0, 0, 1]", 5},
       {"nan", "wrong_result", "O: 1 of 8192 elements are wrong, first at [0, 0, 0, 1]", 5},
-      {"outside", "wrong_result", "O: 1 elements outside of the tensor were written", 5},
+      {"outside", "wrong_result", "O: 1 elements outside the tensor were written", 5},
       {"unwritten", "wrong_result", "O: 1 of its elements were not written", 5},
       {"cuda_error", "cuda_error", "cuStreamSynchronize: CUDA_ERROR_ILLEGAL_ADDRESS (injected by a test)", 4},
       {"out_of_memory", "out_of_memory", "the GPU is too small for this (injected by a test)", 0}};

@@ -12,7 +12,7 @@ from ._document import Document
 
 @dataclass(frozen=True, repr=False)
 class Source(Document):
-    """Where a rule stands."""
+    """Where a rule comes from."""
 
     text: str = ""
     url: str = ""
@@ -28,7 +28,7 @@ class Reason(Document):
 
 @dataclass(frozen=True, repr=False)
 class RootCause(Document):
-    """Why the answer is no: cuDNN's words, plain ones, and workarounds."""
+    """Why the answer is no: cuDNN's message, an explanation, and workarounds."""
 
     category: str = ""
     status: str = ""
@@ -51,7 +51,7 @@ class Obstacle(Document):
 
 @dataclass(frozen=True, repr=False)
 class Since(Document):
-    """The first cuDNN that takes the config on this target."""
+    """The first cuDNN that supports the config on this target."""
 
     cudnn: str = ""
     asked: bool = False
@@ -60,7 +60,7 @@ class Since(Document):
 
 @dataclass(frozen=True, repr=False)
 class Target(_behaviour.Target, Document):
-    """A GPU, there or not."""
+    """A real or simulated GPU."""
 
     id: str = ""
     name: str = ""
@@ -83,7 +83,7 @@ class Cudnn(Document):
 
 @dataclass(frozen=True, repr=False)
 class Graph(Document):
-    """The operation graph that was asked about."""
+    """The operation graph of the question."""
 
     hash: str = ""
     #: null: not an attention that attnprobe knows
@@ -115,7 +115,7 @@ class Plan(Document):
 
 @dataclass(frozen=True, repr=False)
 class EngineConfig(_behaviour.EngineConfig, Document):
-    """An engine with its knobs, and what cuDNN said of it."""
+    """An engine with its knobs, and cuDNN's answer for it."""
 
     modes: Tuple[str, ...] = ()
     rank: Mapping[str, int] = field(default_factory=dict)
@@ -137,7 +137,7 @@ class EngineConfig(_behaviour.EngineConfig, Document):
 
 @dataclass(frozen=True, repr=False)
 class Mode(Document):
-    """A heuristic mode: what it proposes, and what of it passes the support check."""
+    """A heuristic mode: its proposals, and those that pass the support check."""
 
     mode: str = ""
     status: str = ""
@@ -149,7 +149,7 @@ class Mode(Document):
 
 @dataclass(frozen=True, repr=False)
 class Requirement(Document):
-    """What the config needs by the version rules, and this cuDNN or GPU lacks."""
+    """A version requirement of the config that this cuDNN or GPU does not meet."""
 
     id: str = ""
     feature: str = ""
@@ -160,7 +160,7 @@ class Requirement(Document):
 
 @dataclass(frozen=True, repr=False)
 class KnownBug(Document):
-    """A bug of this cuDNN that concerns the config."""
+    """A bug of this cuDNN that affects the config."""
 
     id: str = ""
     what: str = ""
@@ -174,7 +174,7 @@ class KnownBug(Document):
 
 @dataclass(frozen=True, repr=False)
 class Frontend(Document):
-    """What cudnn-frontend says before it asks cuDNN."""
+    """cudnn-frontend's answer before it asks cuDNN."""
 
     version: str = ""
     refuses: bool = False
@@ -188,7 +188,7 @@ class Frontend(Document):
 
 @dataclass(frozen=True, repr=False)
 class FrontendEngine(Document):
-    """An engine of cudnn-frontend's own that takes the config."""
+    """One of cudnn-frontend's own engines that supports the config."""
 
     frontend: str = ""
     id: str = ""
@@ -203,7 +203,7 @@ class FrontendEngine(Document):
 
 @dataclass(frozen=True, repr=False)
 class GateRefusal(Document):
-    """A rule by which a framework keeps a call from cuDNN."""
+    """A rule by which a framework does not send a call to cuDNN."""
 
     id: str = ""
     what: str = ""
@@ -217,7 +217,7 @@ class GateRefusal(Document):
 
 @dataclass(frozen=True, repr=False)
 class Framework(_behaviour.Framework, Document):
-    """What a framework's gate does with the config before cuDNN sees it."""
+    """The answer of a framework's gate before cuDNN sees the config."""
 
     framework: str = ""
     #: "PyTorch 2.15.0"
@@ -247,9 +247,9 @@ class Framework(_behaviour.Framework, Document):
 
 @dataclass(frozen=True, repr=False)
 class WayOut(_behaviour.WayOut, Document):
-    """What changed a no or a but into a yes, asked of the same cuDNN for the same GPU."""
+    """A change that turns a no or a but into a yes with the same cuDNN and GPU."""
 
-    #: one, or two made together
+    #: one change, or two together
     changes: Tuple[str, ...] = ()
     kinds: Tuple[str, ...] = ()
     text: str = ""
@@ -292,22 +292,22 @@ class Result(_behaviour.Result, Document):
     #: whether the config says what is expected; else supported is
     expect_given: bool = False
     met: bool = False
-    #: how grave it is for the exit code
+    #: the severity, which determines the exit code
     severity: str = ""
     root_cause: Optional[RootCause] = None
-    #: changes after which the answer is yes, asked of the same cuDNN for the same GPU, the cheapest first
+    #: changes that give a yes with the same cuDNN and GPU, cheapest first
     ways_out: Tuple[WayOut, ...] = ()
     #: of a graph that another program made
     given: Mapping[str, Any] = field(default_factory=dict)
     crash: Mapping[str, Any] = field(default_factory=dict)
     #: what the config needs and this cuDNN or GPU lacks by the version rules; never decides the verdict
     requirements: Tuple[Requirement, ...] = ()
-    #: known bugs that concern the config on this cuDNN and GPU
+    #: known bugs that affect the config on this cuDNN and GPU
     warnings: Tuple[KnownBug, ...] = ()
-    #: what cudnn-frontend says before it asks cuDNN; null for patterns that it does not have
+    #: cudnn-frontend's answer before it asks cuDNN; null for patterns that it does not have
     frontend: Optional[Frontend] = None
-    #: where cuDNN refuses: engines of cudnn-frontend's own that serve the config by its rules. Its graphs made in
-    #: Python may get them, C++ programs (PyTorch, Transformer Engine, XLA) do not
+    #: if cuDNN refuses: cudnn-frontend's own engines that support the config by its rules. Graphs built in Python may
+    #: use them; C++ programs (PyTorch, Transformer Engine, XLA) do not
     frontend_engines: Tuple[FrontendEngine, ...] = ()
     #: with --framework: what each does with the config before cuDNN sees it
     frameworks: Tuple[Framework, ...] = ()
@@ -320,7 +320,7 @@ class Result(_behaviour.Result, Document):
     swept: bool = False
     #: not in a matrix, whose reports are the same each time
     walk_ms: Optional[float] = None
-    #: where plans ran: its turn on the GPU, with data and reference
+    #: time of its turn on the GPU if plans ran, including data and reference
     gpu_ms: Optional[float] = None
     log: str = ""
     #: the command that asks this again

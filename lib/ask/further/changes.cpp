@@ -254,7 +254,7 @@ class Changes {
     add(is_bprop(spec_) && spec_.bias && spec_.bias->grad, "bias", option, "without the bias gradient",
         [](AttentionSpec& s) { s.bias->grad = false; });
     add(spec_.dynamic_shapes || spec_.override_shapes, "shapes", option,
-        "a graph for each shape instead of shapes given when it runs",
+        "one graph per shape instead of shapes given at execution",
         [](AttentionSpec& s) { s.dynamic_shapes = s.override_shapes = false; });
     add(spec_.dropout && spec_.dropout->dump, "dropout", option, "without the dropout mask as an output",
         [](AttentionSpec& s) { s.dropout->dump = false; });

@@ -32,7 +32,8 @@ CallQuestions questions_of(const std::vector<FrameworkCall>& calls, Caller calle
   }
   if (!has_one_release)
     asked.notes.push_back(fmt::format(
-        "--{}: the calls are of several releases; the newest known one answers. --framework names another", framework));
+        "--{}: the calls come from several releases; the newest known one answers. Name another with --framework",
+        framework));
   else if (!calls.empty() && !calls.front().release.empty())
     asked.framework += "==" + calls.front().release;
   return asked;

@@ -36,7 +36,7 @@ bool answered(const Answer& result) {
 // cuDNN's reason for one pass that it does not run.
 std::string reason_of(const Answer& result) {
   if (result.verdict == Verdict::supported)
-    return "mode A has no engine config that works; others do, but Transformer Engine asks only A";
+    return "mode A has no engine config that works; other modes do, but Transformer Engine asks only A";
   if (!result.root_cause) return std::string(name_of(result.verdict));
   const auto& cause = *result.root_cause;
   const std::string words = cause.reason.substr(0, cause.reason.find(" at: "));
@@ -158,7 +158,7 @@ void add_query(std::string& out, const std::vector<const TransformerEngineAnswer
   }
   add_notes(out, "not given", query.defaults, width);
   add_graph_notes(out, answers, width);
-  add_notes(out, "in the dump, but no field of the call", query.outside, width);
+  add_notes(out, "in the dump, but not a field of the call", query.outside, width);
   out += "\n";
 }
 

@@ -145,7 +145,7 @@ class Builder {
     if (!cumulative) spec.batch = bucket(query_.batch_size, 32, 512, 512);
     if (ragged_q(query_)) spec.seqlen_q = bucket(query_.num_tokens_q, 1024, 32768, 32768);
     if (ragged_kv(query_)) spec.seqlen_kv = bucket(query_.num_tokens_kv, 1024, 32768, 32768);
-    const char* why = "one of the steps of batch and tokens for which Transformer Engine builds a ragged graph";
+    const char* why = "one of the batch and token sizes for which Transformer Engine builds a ragged graph";
     // With cumulative lengths the two graphs have different batches.
     const bool backward_only = !forward && cumulative_lengths(query_, device_);
     if (spec.batch != query_.batch_size && (noting() || backward_only))

@@ -72,7 +72,7 @@ class LogImport {
   void read_graph_attributes() {
     if (known_ == nullptr) {
       result_.missing.emplace_back(
-          "whether extents may change when the graph runs: the log does not have the calls that made it");
+          "whether sizes may change at execution: the log lacks the calls that made the graph");
       return;
     }
     for (const auto& [name, attribute] : known_->graph_attributes()) {
@@ -88,11 +88,10 @@ class LogImport {
     // Programs set the graph's handle, and rarely anything else.
     if (const size_t cut = known_->cut_graph_attributes(); cut == 1)
       result_.inferred.emplace_back(
-          "extents do not change when the graph runs: cuDNN cut off the one message that could say so, which is taken "
-          "to set the handle");
+          "sizes do not change at execution: cuDNN truncated the one message that could say so; attnprobe assumes that it sets the handle");
     else if (cut > 1)
       result_.missing.push_back(fmt::format(
-          "whether extents may change when the graph runs: cuDNN cut off {} messages that set attributes of it", cut));
+          "whether sizes may change at execution: cuDNN truncated {} messages that set attributes of the graph", cut));
   }
 
   void require_tensor(const log::LogNode& uid) const {
@@ -138,7 +137,7 @@ class LogImport {
     });
     if (!lost.empty())
       result_.missing.push_back(
-          fmt::format("{}: it is left out, since its {} is lost", source.label, fmt::join(lost, ", ")));
+          fmt::format("{}: omitted, because its {} is missing", source.label, fmt::join(lost, ", ")));
     if constexpr (std::is_same_v<Op, graph::Pointwise>) complete_select(source, op);
     return lost.empty();
   }

@@ -60,10 +60,9 @@ std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, c
   if (list.size() < kinds.size() || (cut && !ordered))
     result_.missing.push_back(fmt::format("operations: cuDNN cut its message off after {}", shown - 1));
   else if (cut)
-    result_.inferred.push_back(
-        fmt::format("{} of {} {}s: cuDNN cut the graph's message off, so they are those that were finalized before "
-                    "it, in this order",
-                    kinds.size() - shown + 1, kinds.size(), what));
+    result_.inferred.push_back(fmt::format(
+        "{} of {} {}s: cuDNN truncated the graph's message, so these are the ones finalized before it, in this order",
+        kinds.size() - shown + 1, kinds.size(), what));
   if (grouped && !ordered) sort(list);
   return list;
 }

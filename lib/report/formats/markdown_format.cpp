@@ -165,10 +165,9 @@ std::string refusals_table(const CellTable& table) {
   for (size_t i = 0; i < rows.size() && i < most_rows; ++i)
     text += fmt::format("| {} | {} | {}\n", rows[i].config, fmt::join(rows[i].targets, ", "), rows[i].rest);
   if (rows.size() > most_rows)
-    text +=
-        fmt::format("\n… {} more rows are left out; the page of this matrix has them all.\n", rows.size() - most_rows);
+    text += fmt::format("\n… {} more rows are omitted; the page of this matrix shows all.\n", rows.size() - most_rows);
   if (is_unknown)
-    text += "\n– is where nothing is known: `attnprobe matrix … --suggest` looks for changes after which it works.\n";
+    text += "\n– means not known: `attnprobe matrix … --suggest` searches for changes that make it work.\n";
   return text + "\n</details>\n";
 }
 
@@ -205,7 +204,7 @@ std::string legend_of(const CellTable& table) {
   };
   std::string text = "\n*yes*: a program gets it; *but*: cuDNN supports it, with an obstacle; *no*: cuDNN refuses it";
   if (any([](const CellAnswer& answer) { return answer.word == Word::yes && !answer.notes.empty(); }))
-    text += "; ⚠ a known bug or a version's rule concerns it";
+    text += "; ⚠ a known bug or a version rule affects it";
   if (any(is_missed)) text += "; ❗ not as expected";
   if (table.axes.cudnns.size() > 1) text += "; *yes since* is the first installed cuDNN with a yes, by GPU";
   return text + ".\n";
@@ -229,7 +228,7 @@ std::string markdown(const CellTable& table) {
     else
       left_out += (left_out.empty() ? "" : ", ") + markdown_text(table.axes.cudnns[v]);
   }
-  if (!left_out.empty()) text += fmt::format("\nLeft out for length: cuDNN {}.\n", left_out);
+  if (!left_out.empty()) text += fmt::format("\nOmitted for length: cuDNN {}.\n", left_out);
   return text + folded;
 }
 

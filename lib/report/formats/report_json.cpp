@@ -63,7 +63,7 @@ Json given_json(const answer::GivenGraph& given) {
 Json given_schema() {
   return object_schema(
       {{"description", schema_of::type("string")},
-       {"recognised", schema_of::described(schema_of::type("boolean"), "the config builds this very graph")},
+       {"recognised", schema_of::described(schema_of::type("boolean"), "the config builds this exact graph")},
        {"notes", schema_of::array_of(schema_of::type("string"))}});
 }
 
@@ -86,7 +86,7 @@ Json ways_out_schema() {
   using schema_of::described;
   using schema_of::type;
   return schema_of::array_of(
-      object_schema({{"changes", described(schema_of::array_of(type("string")), "one, or two made together")},
+      object_schema({{"changes", described(schema_of::array_of(type("string")), "one change, or two together")},
                      {"kinds", schema_of::array_of(type("string"))},
                      {"text", type("string")},
                      {"engine", described(type("integer"), "of the first choice")},
@@ -214,15 +214,14 @@ const std::vector<ResultMember>& result_members() {
        [] { return described(type("boolean"), "whether the config says what is expected; else supported is"); },
        [](const Answer& r, Json& j) { j["expect_given"] = r.config.spec.expect.is_given; }},
       {"met", false, [] { return type("boolean"); }, [](const Answer& r, Json& j) { j["met"] = met_expectation(r); }},
-      {"severity", false, [] { return described(one_of<answer::Severity>(), "how grave it is for the exit code"); },
+      {"severity", false,
+       [] { return described(one_of<answer::Severity>(), "the severity, which determines the exit code"); },
        [](const Answer& r, Json& j) { j["severity"] = name_of(r.severity); }},
       {"root_cause", false, [] { return or_null(reference("root_cause")); },
        [](const Answer& r, Json& j) { put(j["root_cause"], r.root_cause); }},
       {"ways_out", true,
        [] {
-         return described(
-             ways_out_schema(),
-             "changes after which the answer is yes, asked of the same cuDNN for the same GPU, the cheapest first");
+         return described(ways_out_schema(), "changes that give a yes with the same cuDNN and GPU, cheapest first");
        },
        [](const Answer& r, Json& j) {
          if (!r.ways_out.empty()) j["ways_out"] = ways_out_json(r.ways_out);
@@ -244,21 +243,20 @@ const std::vector<ResultMember>& result_members() {
        [](const Answer& r, Json& j) { j["requirements"] = r.requirements; }},
       {"warnings", true,
        [] {
-         return described(array_of(reference("known_bug")), "known bugs that concern the config on this cuDNN and GPU");
+         return described(array_of(reference("known_bug")), "known bugs that affect the config on this cuDNN and GPU");
        },
        [](const Answer& r, Json& j) { j["warnings"] = r.warnings; }},
       {"frontend", true,
        [] {
          return described(or_null(reference("frontend")),
-                          "what cudnn-frontend says before it asks cuDNN; null for patterns that it does not have");
+                          "cudnn-frontend's answer before it asks cuDNN; null for patterns that it does not have");
        },
        [](const Answer& r, Json& j) { put(j["frontend"], r.frontend); }},
       {"frontend_engines", true,
        [] {
          return described(
              array_of(reference("frontend_engine")),
-             "where cuDNN refuses: engines of cudnn-frontend's own that serve the config by its rules. Its "
-             "graphs made in Python may get them, C++ programs (PyTorch, Transformer Engine, XLA) do not");
+             "if cuDNN refuses: cudnn-frontend's own engines that support the config by its rules. Graphs built in Python may use them; C++ programs (PyTorch, Transformer Engine, XLA) do not");
        },
        [](const Answer& r, Json& j) {
          if (const auto engines = frontend_engines_beside(r); !engines.empty()) j["frontend_engines"] = engines;
@@ -287,7 +285,9 @@ const std::vector<ResultMember>& result_members() {
        [] { return described(type("number"), "not in a matrix, whose reports are the same each time"); },
        [](const Answer& r, Json& j) { j["walk_ms"] = r.findings.walk_ms; }},
       {"gpu_ms", true,
-       [] { return described(type("number"), "where plans ran: its turn on the GPU, with data and reference"); },
+       [] {
+         return described(type("number"), "time of its turn on the GPU if plans ran, including data and reference");
+       },
        [](const Answer& r, Json& j) {
          if (r.findings.plans_run) j["gpu_ms"] = r.findings.gpu_ms;
        }},

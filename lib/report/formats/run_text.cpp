@@ -60,8 +60,8 @@ std::string sanitizer_text(const probe::SanitizerFindings& under) {
   if (under.status == SanitizerStatus::clean) text += "no errors";
   if (under.status == SanitizerStatus::errors)
     text += fmt::format("{} error{}", under.errors, under.errors == 1 ? "" : "s");
-  if (under.status == SanitizerStatus::timeout) text += "not done in time";
-  if (under.status == SanitizerStatus::failed) text += "it told nothing";
+  if (under.status == SanitizerStatus::timeout) text += "timed out";
+  if (under.status == SanitizerStatus::failed) text += "it reported nothing";
   if (under.warnings > 0) text += fmt::format(", {} warnings", under.warnings);
   constexpr size_t most = 3;
   for (size_t i = 0; i < std::min(most, under.found.size()); ++i) {

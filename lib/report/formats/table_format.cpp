@@ -119,7 +119,7 @@ void add_sweep(std::string& out, const Answer& result) {
     viable += engine.viable;
   }
   if (!result.findings.engines.empty())
-    out += fmt::format("  every engine asked by itself: {} engines, {} of {} engine configs tried, {} viable\n\n",
+    out += fmt::format("  every engine asked separately: {} engines, {} of {} engine configs tried, {} viable\n\n",
                        result.findings.engines.size(), tried, legal, viable);
 }
 

@@ -79,7 +79,7 @@ std::string axis_difference(const char* what, const Axis& begun, const Axis& now
     return fmt::format("it has the {} \"{}\", which is not asked for now", what, *gone);
   if (const auto added = first_without(now.names, begun.names))
     return fmt::format("it lacks the {} \"{}\", which is asked for now", what, *added);
-  if (begun.names != now.names) return fmt::format("it has each {} in another place", what);
+  if (begun.names != now.names) return fmt::format("it has each {} in a different position", what);
   std::vector<std::string> changed;
   for (size_t i = 0; i < now.names.size(); ++i)
     if (!begun.digests[i].empty() && begun.digests[i] != now.digests[i]) changed.push_back(now.names[i]);

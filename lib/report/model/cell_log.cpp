@@ -184,7 +184,7 @@ CellReader::CellReader(const CellLog& log) : log_(log), in_(log.file(), std::ios
 const std::string& CellReader::cell(const CellPlace& place) {
   const CellLog::Line& known = log_.lines_.at(place);
   if (known.offset != at_) in_.seekg(known.offset);  // a seek discards what was read ahead
-  if (!std::getline(in_, line_)) refuse(log_.file(), "it was cut off while it was read");
+  if (!std::getline(in_, line_)) refuse(log_.file(), "it was truncated while it was read");
   at_ = known.offset + static_cast<std::streamoff>(line_.size()) + 1;
   const auto found = place_of(line_);
   if (!found) refuse(log_.file(), "it was changed while it was read");

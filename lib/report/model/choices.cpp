@@ -135,7 +135,7 @@ std::string choices_text(const Results& results, const TextStyle&) {
   }
   std::string out = rows.size() > 1 ? aligned(rows, 0) + "\n" : "";
   out += fmt::format(
-      "{} problems tuned, {} without a plan that ran right and was timed; the first choice is slower than another plan in {}, "
+      "{} problems tuned, {} without a correct, timed plan; the first choice is slower than another plan in {}, "
       "by {:.2f} % over all\n",
       choices.size(), results.size() - choices.size(), losing, 100 * loss_over_all(choices));
   return printable(out);

@@ -113,8 +113,8 @@ void* CudaDevice::allocate(size_t bytes) {
   CUdeviceptr memory = 0;
   const CUresult status = api_.cuMemAlloc(&memory, bytes);
   if (status == CUDA_ERROR_OUT_OF_MEMORY)
-    throw Error(ErrorKind::environment, fmt::format("the GPU has not enough memory: {} MiB wanted, {} MiB free",
-                                                    bytes >> 20, free_bytes() >> 20));
+    throw Error(ErrorKind::environment,
+                fmt::format("not enough GPU memory: {} MiB needed, {} MiB free", bytes >> 20, free_bytes() >> 20));
   api_.check(status, "cuMemAlloc");
   return reinterpret_cast<void*>(memory);
 }

@@ -128,8 +128,7 @@ std::string what_is_asked(const Question& question) {
   std::string text = question.configs.size() == 1 ? unvaried_words(question, question.configs.front().spec)
                                                   : fmt::format("{} configs", question.configs.size());
   if (question.cudnns.size() == 1) text += fmt::format(", cuDNN {}", question.cudnns.front().version.text());
-  if (!question.assumed.empty())
-    text += fmt::format(" ({}, since nothing else was said)", fmt::join(question.assumed, ", "));
+  if (!question.assumed.empty()) text += fmt::format(" ({}, by default)", fmt::join(question.assumed, ", "));
   return text;
 }
 
@@ -149,7 +148,7 @@ std::string irregular_text(const Question& question, const Limits& limits) {
   size_t irregular = 0;
   for (const auto& row : limits.rows) irregular += row.surprises > 0 ? 1 : 0;
   if (irregular == 0) return "";
-  return fmt::format("{} of {} rows are not regular along {}: they were asked at a finer grid.\n", irregular,
+  return fmt::format("{} of {} rows are irregular along {}: attnprobe asked them on a finer grid.\n", irregular,
                      limits.rows.size(), question.axis.name);
 }
 

@@ -62,7 +62,7 @@ void coarsen(Axis& axis) {
   }
   if (count_of(axis) > most)
     throw Error(ErrorKind::usage,
-                fmt::format("{} has {} values; a map has {} on a side at most: give a step, {}=8:512:8", axis.name,
+                fmt::format("{} has {} values; a map has at most {} per side: give a step, {}=8:512:8", axis.name,
                             count_of(axis), most, axis.name));
 }
 
@@ -80,8 +80,8 @@ void check_vary(const Question& question, const std::vector<Override>& overrides
     if (axis.name == question.axis.name)
       throw Error(ErrorKind::usage, fmt::format("{} {}: this field is already the one to vary", place, axis.name));
     else if (axis.range_is_usual)
-      throw Error(ErrorKind::usage, fmt::format("{} {}: name the numbers, {}=64,128 or {}=8:64:8", place, axis.name,
-                                                axis.name, axis.name));
+      throw Error(ErrorKind::usage,
+                  fmt::format("{} {}: give values, {}=64,128 or {}=8:64:8", place, axis.name, axis.name, axis.name));
 }
 
 }  // namespace
@@ -90,8 +90,9 @@ Question read_question(QuestionWords& words) {
   Question question;
   std::vector<Axis> axes = read_axes(words.fields, words.fields_place);
   if (axes.empty() || axes.size() > 2)
-    throw Error(ErrorKind::usage, fmt::format("{} takes one field, or two for a map, as head_dim or head_dim,seqlen_kv",
-                                              words.fields_place));
+    throw Error(ErrorKind::usage,
+                fmt::format("{} accepts one field, or two for a map, such as head_dim or head_dim,seqlen_kv",
+                            words.fields_place));
   if (words.times && axes.size() != 2)
     throw Error(
         ErrorKind::usage,

@@ -18,7 +18,8 @@ struct Length {
   bool operator==(const Length&) const = default;
 };
 
-/// Reads "512", "4k", ranges as in a config ("101:220", "64:8192:64", "1k:64k:x2"), a comma-separated list of these, or a file. A
+/// Reads "512", "4k", ranges as in a config ("101:220", "64:8192:64", "1k:64k:x2"), a comma-separated list of these, or
+/// a file. A
 /// file has one such word per line, with an optional count after it, and "#" before remarks; "-" is standard input.
 /// Ascending, each once, at most 100,000 lengths. Throws Error(usage) that names option, file, line and what is
 /// allowed.
@@ -34,7 +35,7 @@ struct Shape {
 /// The plans that a log shows.
 struct BuiltPlans {
   int64_t plans = 0;
-  double seconds = 0;  ///< from begin to end of their finalize
+  double seconds = 0;  ///< time from start to end of finalize
 };
 
 /// What one program asks for.
@@ -48,7 +49,8 @@ struct Workload {
 /// Equal for shapes that differ only in the lengths that vary.
 std::string family_of(const Shape& shape);
 
-/// The config at each length. One query is a decoding step, and only the keys vary; with as many queries as keys both do;
+/// The config at each length. One query is a decoding step, and only the keys vary; with as many queries as keys both
+/// do;
 /// else the keys vary.
 std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::vector<Length>& lengths);
 
@@ -65,7 +67,8 @@ struct Bucketing {
   double work = 1;               ///< operations, times those of the exact lengths
 };
 
-/// Lengths rounded up to multiples of 64 to 512, to powers of two, and to the 2, 4 and 8 cheapest lengths of each family.
+/// Lengths rounded up to multiples of 64 to 512, to powers of two, and to the 2, 4 and 8 cheapest lengths of each
+/// family.
 /// Leaves out those that change nothing or equal another. Precondition: families are in order of length.
 std::vector<Bucketing> bucketings(const std::vector<Shape>& shapes);
 

@@ -56,9 +56,9 @@ std::string suggest_text(const std::vector<Suggested>& all, size_t width) {
     };
     add_ways(false);
     if (result.usable != Usable::yes && std::ranges::all_of(result.ways_out, answer::is_other_model))
-      out += result.ways_out_unasked > 0
-                 ? fmt::format("  no change was found; {} more were not tried: --most-asked\n", result.ways_out_unasked)
-                 : "  no change of one or two fields makes this model work\n";
+      out += result.ways_out_unasked > 0 ? fmt::format("  no change was found; {} more were not tried (--most-asked)\n",
+                                                       result.ways_out_unasked)
+                                         : "  no change of one or two fields makes this model work\n";
     if (result.root_cause)
       for (const auto& advice : result.root_cause->advice)
         if (advice.starts_with("cuDNN ")) out += fmt::format("   - {}\n", advice.substr(0, advice.find('\n')));
