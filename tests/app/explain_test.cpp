@@ -28,7 +28,7 @@ TEST_CASE("explain accepts an argument, several words, a file or standard input"
   CHECK_THAT(run_attnprobe("explain 'No valid engine configs for Matmul_'").out,
              StartsWith("cuDNN's heuristics gave no engine config"));
   CHECK_THAT(run_attnprobe("explain CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH").out,
-             StartsWith("Parts of two cuDNN versions are in one process"));
+             StartsWith("One process loaded parts of two cuDNN versions"));
 }
 
 TEST_CASE("explain says what it did not find", "[explain]") {

@@ -169,7 +169,7 @@ TEST_CASE("The legacy attention API is named with its reason to refuse", "[repla
   const Run explained = run_attnprobe("explain " + file);
   CHECK(explained.exit_code == 0);
   CHECK_THAT(explained.out, ContainsSubstring("the multi-head attention API that preceded operation graphs"));
-  CHECK_THAT(explained.out, !ContainsSubstring("an operation graph whose dimensions do not fit"));
+  CHECK_THAT(explained.out, !ContainsSubstring("an operation graph with inconsistent dimensions"));
 }
 
 }  // namespace attnprobe::test::forms_test
