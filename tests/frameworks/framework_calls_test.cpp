@@ -165,7 +165,7 @@ TEST_CASE("the gate is asked about the call itself, not only about the config", 
       89);
   CHECK(behind.takes == rules::Takes::yes);
   CHECK_THAT(behind.text,
-             ContainsSubstring("since flash attention, the only other backend that is enabled, refuses the call"));
+             ContainsSubstring("because flash attention, the only other enabled backend, refuses the call"));
   const std::string plain =
       R"("query": [2, 8, 512, 64], "key": [2, 8, 512, 64], "value": [2, 8, 512, 64], "dtype": "bf16")";
   const auto refused_by = [&](const std::string& rest) {

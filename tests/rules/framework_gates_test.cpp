@@ -176,7 +176,7 @@ TEST_CASE("PyTorch 2.5.0 prefers flash attention to cuDNN below Hopper", "[rules
   CHECK(taken.takes == Takes::yes);
   CHECK(
       taken.text ==
-      "PyTorch 2.5.0 asks cuDNN, second in its order, since flash attention refuses the call; enable_cudnn_sdp(False) keeps "
+      "PyTorch 2.5.0 asks cuDNN, second in PyTorch's order, because flash attention refuses the call; enable_cudnn_sdp(False) keeps "
       "cuDNN out");
   CHECK(answer("torch==2.5.0", plain, 89, cudnn).takes == Takes::by_name);  // flash attention supports it
   CHECK(answer("torch==2.5.0", plain, 90, cudnn).takes == Takes::yes);
@@ -401,7 +401,7 @@ TEST_CASE("Transformer Engine's JAX layer uses cuDNN by default from 2.10 on", "
   CHECK(answer("te-jax", sink, 90).takes == Takes::yes);
   const GateAnswer narrow =
       answer("te-jax==2.4", R"({"heads": 8, "seqlen": 64, "head_dim_qk": 192, "head_dim_v": 128})", 90);
-  CHECK(narrow.text == "Transformer Engine JAX 2.4.0 refuses V with another head dimension (192/128)");
+  CHECK(narrow.text == "Transformer Engine JAX 2.4.0 refuses V with a different head dimension (192/128)");
   CHECK(narrow.instead.empty());  // an assertion
 }
 
