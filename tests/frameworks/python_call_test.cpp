@@ -68,7 +68,8 @@ TEST_CASE("An error in a call has its column", "[calls]") {
              ContainsSubstring("transpose() of a tensor, with these arguments, is unknown"));
   CHECK_THAT(refused("f(a[1], query=b[2])"), ContainsSubstring("query is given twice"));
   CHECK_THAT(refused("f(1, 2, 3, 4, 5, 6, 7)"), ContainsSubstring("7 arguments without a name"));
-  CHECK_THAT(refused("f(" + std::string(40, '(')), ContainsSubstring("nested too deeply"));
+  CHECK_THAT(refused("f(" + std::string(200, '(') + "1" + std::string(201, ')')),
+             ContainsSubstring("nested too deeply"));
   CHECK_THAT(refused("f(q[1,2,3,4]) + 1"), ContainsSubstring("the call has ended"));
 }
 

@@ -59,6 +59,7 @@ TEST_CASE("Expressions are evaluated as far as sizes need them", "[calls]") {
   CHECK(value_of("1_000, None, 'x'") == Json::array({1000, nullptr, "x"}));
   CHECK_FALSE(is_known(value_of("device")));
   CHECK_FALSE(is_known(value_of("model(x) + 1")));
+  CHECK_FALSE(is_known(value_of("lambda x: x")));
   CHECK(value_of("torch.randn(2, 8, 16, d, dtype=torch.half).transpose(1, 2).shape", scope) ==
         Json::array({2, 16, 8, 64}));
   CHECK(value_of("torch.zeros(2, 3, 4).view(2, -1).size(-1)") == 12);
@@ -66,8 +67,8 @@ TEST_CASE("Expressions are evaluated as far as sizes need them", "[calls]") {
   CHECK(value_of("(torch.rand(4, 5) > 0.5)")["dtype"] == "bool");
   CHECK(value_of("torch.randn(1, 8, 16, 192).chunk(3, dim=-1)[2].shape") == Json::array({1, 8, 16, 64}));
   CHECK(value_of("[torch.randn(1, 2, 3, 8) for _ in range(3)]").size() == 3);
-  for (const std::string& broken : std::vector<std::string>{"", "1 +", "(1, 2", "f(", "x = 3", "'abc", "lambda x: x",
-                                                            "a b", std::string(99, '(')}) {
+  for (const std::string& broken :
+       std::vector<std::string>{"", "1 +", "(1, 2", "f(", "x = 3", "'abc", "a b", std::string(99, '(')}) {
     INFO(broken);
     CHECK_THROWS_AS(value_of(broken), Error);
   }
@@ -147,7 +148,115 @@ B, H, L, D = 4, 8, 128, 64
   CHECK(call.guesses == std::vector<std::string>{"without mask, whose value the source does not show"});
 }
 
+<<<<<<< HEAD
 TEST_CASE("Text without source or sizes gives no call", "[calls]") {
+=======
+TEST_CASE("A program is read as Python has it", "[calls]") {
+  const std::string q = "q = torch.randn(2, 8, 512, 64, dtype=torch.half)\n";
+  for (const std::string& text : std::vector<std::string>{
+           R"(B = 2; H = 8  # it's a comment (
+q = torch.randn(B, H, 512, 64, dtype=torch.half); k = q
+if True: out = F.scaled_dot_product_attention(q, k, k))",
+           q + R"(@torch.no_grad()
+@torch.compile(mode='max-autotune')
+def attend(x: torch.Tensor, *, causal: bool = False) -> torch.Tensor:
+    """It's attention (of x"""
+    return F.scaled_dot_product_attention(x, x, x)
+attend(q))",
+           q + "fn = lambda a, b: F.scaled_dot_product_attention(a, b, b)\nfn(q, q)",
+           R"(shape = \
+  (2, 8, 512, 64)
+q = torch.randn(*shape, dtype=torch.half)
+out = \
+  F.scaled_dot_product_attention(q, q, \
+    q))",
+           R"(DOC = '''
+it's (
+q = torch.randn(1, 1, 1, 1)
+'''
+s = 'it\'s ('
+)" + q + "F.scaled_dot_product_attention(q, q, q)",
+           R"(cfg = dict(b=2, h=8)
+opts = {'dtype': torch.half}
+q = torch.randn(cfg['b'], cfg['h'], 512, 64, **opts)
+args = (q, q, q)
+F.scaled_dot_product_attention(*args))",
+           R"(class T:
+    def setUp(self):
+        self.q = torch.randn(2, 8, 512, 64, dtype=torch.half)
+    def test(self):
+        F.scaled_dot_product_attention(self.q, self.q, self.q))",
+           "from torch.nn.functional import scaled_dot_product_attention as sdpa\n" + q + "sdpa(q, q, q)",
+           R"(async def main():
+    q = torch.randn(2, 8, 512, 64, dtype=torch.half)
+    async with lock, other(1):
+        await run([F.scaled_dot_product_attention(q, q, q) for _ in x]))",
+           q + R"(print(f'{q.shape!r:>{10}} # no comment (', file=log)
+assert same(F.scaled_dot_product_attention(q, q, q), 1), "it's")",
+           R"(if (n := 512) > 1:
+    q = torch.randn(2, 8, n, 64, dtype=torch.half)
+    F.scaled_dot_product_attention(q, q, q))"}) {
+    INFO(text);
+    CHECK(call_in(text).call["query"] == Json({{"shape", {2, 8, 512, 64}}, {"dtype", "float16"}}));
+  }
+  const Json in_context = call_in("dtype = torch.bfloat16\n" + q + R"(
+with torch.autocast('cuda', dtype=dtype), sdpa_kernel(backends=[SDPBackend.MATH]):
+    F.scaled_dot_product_attention(q, q, q))")
+                              .call;
+  CHECK(in_context["query"]["dtype"] == "bfloat16");
+  CHECK(in_context["backend"] == Json::array({"MATH"}));
+  CHECK(
+      source_calls("q = torch.randn(2, 8, int(os.environ['S']), 64)\nF.scaled_dot_product_attention(q, q, q)").empty());
+  CHECK(source_calls("q = torch.randn(2, 8, S, 64)\nF.scaled_dot_product_attention(q, q, q)").empty());
+}
+
+TEST_CASE("A program is found in the text around it", "[calls]") {
+  for (const std::string text : {
+           R"(In [2]: q = torch.randn(2, 8, 512, 64)
+In [3]: %timeit F.scaled_dot_product_attention(q, q, q)
+12.3 µs ± 1 µs per loop)",
+           R"(File train.py
+    10  q = torch.randn(2, 8, 512, 64)
+--> 11  F.scaled_dot_product_attention(q, q, q))",
+           R"(>>> q = torch.randn(2, 8, 512, 64)
+>>> with a:
+...     F.scaled_dot_product_attention(
+...         q, q, q)
+...)",
+           R"(Traceback (most recent call last):
+  File "train.py", line 12, in <module>
+    out = F.scaled_dot_product_attention(q, q, q)
+          ^^^^^^^^^^
+RuntimeError: cuDNN error
+
+Code:
+q = torch.randn(2, 8, 512, 64)
+F.scaled_dot_product_attention(q, q, q))",
+           R"(This is an example for the operator in cuDNN. It's for this:
+
+In [None]:
+q = torch.randn(2, 8, 512, 64)
+```
+Call the kernel:
+F.scaled_dot_product_attention(q, q, q))",
+           R"(Output (NaN, NaN
+loss = [1, 2
+print(f"{x}"
+q = torch.randn(2, 8, 512, 64)
+x = {'a': 1,
+F.scaled_dot_product_attention(q, q, q))",
+           R"(import torch
+  q = torch.randn(2, 8, 512, 64)
+ print 'shape', q.shape
+for i in x:
+F.scaled_dot_product_attention(q, q, q))"}) {
+    INFO(text);
+    CHECK(call_in(text).call["query"]["shape"] == Json::array({2, 8, 512, 64}));
+  }
+}
+
+TEST_CASE("Text that is not source, or shows no sizes, makes no call", "[calls]") {
+>>>>>>> 35c75cb9 (Read Python source with tree-sitter's grammar)
   CHECK(source_calls("").empty());
   CHECK(source_calls("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
   CHECK(source_calls("out = F.scaled_dot_product_attention(q, k, v)").empty());
@@ -201,7 +310,12 @@ TEST_CASE("The cost of a source grows only with its length", "[calls]") {
            known_call + repeated("F.scaled_dot_product_attention(q, q, q)\n", 1000),
            known_call + repeated("for i in range(9):\n", 1000) +
                repeated("F.scaled_dot_product_attention(q, q, q)\n", 1000),
-           known_call + "x = (" + repeated("a.", 100'000), known_call + "x = (\n" + repeated("a.", 100'000),
+           known_call + repeated("a = ", 1900) + "1\n",
+           known_call + repeated("((", 1900) + "a" + repeated(",),)", 1900) + " = 1\n",
+           known_call + repeated("print print )]}) def class in is not or and if else\n", 20'000),
+           known_call + repeated("a, b c d e f ' \" ( [ x = \n", 20'000), known_call + repeated("[{(\n", 20'000),
+           known_call + repeated("q(\n", 3000), known_call + "x = (" + repeated("a.", 100'000),
+           known_call + "x = (\n" + repeated("a.", 100'000),
            known_call + repeated("x = " + repeated("a.", 3900) + "b\n", 100),
            known_call + repeated("f(" + repeated("a=1,", 1900) + ")\n", 20),
            known_call + repeated("x = 1, 2\n", 20'000), known_call + std::string(4'000'000, '\0'),

@@ -25,6 +25,9 @@ NAMES = {
     "xxhash.h": ("xxhash", "xxhash", "xxhash"),
     "cereal/cereal.hpp": ("cereal", "cereal", "cereal"),
 }
+# What no manager has as a package; a recipe fetches its sources at the commit of scripts/setup's version.
+SOURCES = {"TreeSitterPython": {"tree-sitter/tree-sitter-python": "bffb65a8cfe4e46290331dfef0dbf0ef3679de11",
+                                "tree-sitter/tree-sitter": "dfc891a5ce7d340c67252178729890bd6c18bbbc"}}
 # Of the headers of the CUDA runtime, which those of cuDNN include; of the build itself.
 MORE = ({"cuda-cudart-dev", "cmake", "ninja"}, {"cuda", "cmake", "c", "cxx", "gperftools"}, {"cuda", "vcpkg-cmake", "vcpkg-cmake-config"})
 # In two parts, so that this file holds none.
@@ -57,6 +60,8 @@ def main():
     vcpkg = json.loads((PACKAGING / "vcpkg/vcpkg.json").read_text())
     portfile = (PACKAGING / "vcpkg/portfile.cmake").read_text()
     wanted = set(re.findall(r"^find_package\((\w+)", cmake, re.M)) - {"Threads"} | set(re.findall(r"^find_path\(\w+ ([\w./]+)", cmake, re.M))
+    sources = [SOURCES[name] for name in wanted & SOURCES.keys()]
+    wanted -= SOURCES.keys()
     requirements = conda.partition("requirements:")[2].partition("ignore_run_exports:")[0]
     listed = (
         set(re.findall(r"^    - ([\w-]+)", requirements, re.M)),
@@ -68,6 +73,9 @@ def main():
         needs = {NAMES[name][which] for name in wanted & NAMES.keys()}
         errors += [f"{manager} lacks {name}" for name in needs - listed[which]]
         errors += [f"{manager} has {name}, which CMakeLists.txt does not look for" for name in listed[which] - needs - MORE[which]]
+    for manager, text in (("conda/recipe.yaml", conda), ("spack/package.py", spack), ("vcpkg/portfile.cmake", portfile)):
+        errors += [f"{manager} does not fetch {repository} at {commit}" for pinned in sources for repository, commit in pinned.items()
+                   if not re.search(rf"github.com/{repository}(\.git)?\"?,?\s+\w+[:= ]+\"?{commit}", text)]
     for manager, text in (("conda/recipe.yaml", conda), ("spack/package.py", spack), ("vcpkg/vcpkg.json", json.dumps(vcpkg))):
         if f'"{version}"' not in text:
             errors.append(f"{manager} is not of version {version}")

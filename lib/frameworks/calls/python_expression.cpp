@@ -3,439 +3,345 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
-#include <optional>
 #include <utility>
 
 #include "base/error.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "frameworks/calls/python_arithmetic.hpp"
+#include "frameworks/calls/python_syntax.hpp"
 #include "frameworks/calls/python_tensors.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
 
-bool is_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+[[noreturn]] void fail(std::string_view text, size_t at, const std::string& why) {
+  throw Error(ErrorKind::usage, fmt::format("column {}: \"{}\": {}", at + 1,
+                                            cut(std::string(text.substr(std::min(at, text.size()), 24))), why));
 }
-
-// Binary operators, lowest precedence first.
-constexpr std::array<std::pair<std::string_view, int>, 24> operators{
-    {{"or", 1}, {"and", 2}, {"not in", 4}, {"is not", 4}, {"in", 4},  {"is", 4}, {"==", 4}, {"!=", 4},
-     {"<=", 4}, {">=", 4},  {"<<", 8},     {">>", 8},     {"<", 4},   {">", 4},  {"|", 5},  {"^", 6},
-     {"&", 7},  {"+", 9},   {"-", 9},      {"**", 12},    {"//", 10}, {"*", 10}, {"/", 10}, {"%", 10}}};
 
 class Evaluator {
  public:
-  Evaluator(std::string_view text, PythonScope& scope) : text_(text), scope_(&scope), names_(scope.names) {}
+  explicit Evaluator(PythonScope& scope) : scope_(&scope) {}
 
-  PythonValue whole() {
-    PythonValue value = read_list_or_value();
-    blanks();
-    if (at_ < text_.size()) fail("the expression has ended");
-    return value;
-  }
-  PythonArguments arguments() {
-    at_ = std::min(text_.find('('), text_.size());
-    expect('(');
-    PythonArguments given = read_arguments(')');
-    if (!next_is(';') && at_ < text_.size()) fail("the call has ended");
-    return given;
-  }
-
- private:
-  [[noreturn]] void fail(const std::string& why) const {
-    throw Error(ErrorKind::usage, fmt::format("column {}: \"{}\": {}", at_ + 1,
-                                              cut(std::string(text_.substr(std::min(at_, text_.size()), 24))), why));
-  }
-  // Limits recursion; used in every recursive function.
-  struct Deeper {
-    explicit Deeper(Evaluator& in) : depth(in.depth_) {
-      constexpr size_t deepest = 64;
-      if (depth == deepest) in.fail("it is nested too deeply");
-      ++depth;
-    }
-    ~Deeper() { --depth; }
-    Deeper(const Deeper&) = delete;
-    Deeper& operator=(const Deeper&) = delete;
-    size_t& depth;
-  };
-
-  // Counts a value; one that is too large becomes unknown.
-  PythonValue counted(PythonValue value) {
+  // Counts the value; one that is too large becomes unknown.
+  PythonValue of(const PythonNode& node) {
+    if (!node) fail(node, "a value is missing");
+    if (depth_ == deepest_python) fail(node, "it is nested too deeply");
+    ++depth_;
+    PythonValue value = read(node);
+    --depth_;
     const uint64_t size = size_of_value(value);
     if (size > scope_->values_left) {
       scope_->values_left = 0;
-      fail(fmt::format("more than {} values are computed", with_commas(most_values_of_a_source)));
+      fail(node, fmt::format("more than {} values are computed", with_commas(most_values_of_a_source)));
     }
     scope_->values_left -= size;
     return size > largest_value ? unknown_value() : std::move(value);
   }
 
-  void blanks() {
-    while (at_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[at_])) != 0) ++at_;
-  }
-  bool next_is(char c) {
-    blanks();
-    return at_ < text_.size() && text_[at_] == c;
-  }
-  bool take(char c) {
-    if (!next_is(c)) return false;
-    ++at_;
-    return true;
-  }
-  void expect(char c) {
-    if (!take(c)) fail(fmt::format("'{}' is missing", c));
-  }
-  bool take_word(std::string_view word) {
-    blanks();
-    if (text_.substr(at_, word.size()) != word) return false;
-    if (at_ + word.size() < text_.size() && is_name(text_[at_ + word.size()])) return false;
-    at_ += word.size();
-    return true;
-  }
-
-  // a, b
-  PythonValue read_list_or_value() {
-    PythonValue value = read_value();
-    if (!next_is(',')) return value;
-    PythonValue list = Json::array({value});
-    while (take(',')) {
-      blanks();
-      if (at_ >= text_.size()) break;
-      list.push_back(read_starred(list));
-      if (list.back().is_discarded()) list.erase(list.size() - 1);
-    }
-    return list;
-  }
-
-  // A value, or the elements of *list, which are appended to `list`.
-  PythonValue read_starred(PythonValue& list) {
-    if (!next_is('*')) return read_value();
-    ++at_;
-    const PythonValue values = read_value();
-    if (!values.is_array()) return unknown_value();
-    for (const auto& value : values) list.push_back(value);
-    return Json(Json::value_t::discarded);
-  }
-
-  PythonValue read_value() {
-    const Deeper deeper(*this);
-    if (take_word("lambda")) fail("a value is missing");
-    PythonValue value = read_binary(0);
-    if (take_word("if")) {
-      const PythonValue when = read_binary(0);
-      if (!take_word("else")) fail("else is missing");
-      const PythonValue otherwise = read_value();
-      if (when == Json(false) || when.is_null()) value = otherwise;
-    }
-    return value;
-  }
-
-  std::optional<std::pair<std::string_view, int>> next_operator() {
-    blanks();
-    for (const auto& one : operators) {
-      const auto& [sign, level] = one;
-      if (text_.substr(at_, sign.size()) != sign) continue;
-      const char after = at_ + sign.size() < text_.size() ? text_[at_ + sign.size()] : ' ';
-      if (is_name(sign.back()) ? is_name(after) : (after == '=' && sign.back() != '=')) continue;
-      if (sign == "*" && after == '*') continue;
-      return one;
-    }
-    return std::nullopt;
-  }
-
-  PythonValue read_binary(int least) {
-    const Deeper deeper(*this);
-    PythonValue left = read_unary();
-    while (const auto next = next_operator()) {
-      const auto [sign, level] = *next;
-      if (level < least || level == 0) break;
-      at_ += sign.size();
-      const PythonValue right = read_binary(sign == "**" ? level : level + 1);
-      left = counted(joined(std::string(sign), level, left, right));
-    }
-    return left;
-  }
-
-  static PythonValue joined(const std::string& sign, int level, const PythonValue& a, const PythonValue& b) {
-    constexpr int comparison = 4, or_level = 1;
-    if (level > 7) return arithmetic(sign, a, b);
-    if (is_tensor_value(a) || is_tensor_value(b)) {
-      PythonValue result = broadcast_values(a, b);
-      result.erase("requires_grad");
-      if (level == comparison) result["dtype"] = "bool";
-      return result;
-    }
-    if (level == comparison && (sign == "==" || sign == "is") && is_known(a) && is_known(b)) return a == b;
-    if (level == or_level && is_known(a)) return a.is_null() || a == Json(false) ? b : a;
-    return unknown_value();
-  }
-
-  PythonValue read_unary() {
-    if (take_word("not")) {
-      const PythonValue value = read_binary(3);
-      return value.is_boolean() ? Json(!value.get<bool>()) : unknown_value();
-    }
-    if (take('-')) {
-      const PythonValue value = read_binary(11);
-      if (value.is_number_integer()) return arithmetic("-", 0, value);
-      if (value.is_number()) return -value.get<double>();
-      return is_tensor_value(value) ? value : unknown_value();
-    }
-    if (take('+')) return read_binary(11);
-    if (take('~')) return read_binary(11);
-    return read_postfix();
-  }
-
-  PythonValue read_postfix() {
-    PythonValue value = counted(read_atom());
-    while (true) {
-      blanks();
-      if (take('.')) {
-        value = counted(read_attribute(value));
-      } else if (at_ < text_.size() && text_[at_] == '(') {
-        ++at_;
-        value = counted(call(value, read_arguments(')')));
-      } else if (at_ < text_.size() && text_[at_] == '[') {
-        ++at_;
-        value = counted(subscripted(value));
-      } else {
-        return value;
-      }
-    }
-  }
-
-  std::string read_name() {
-    blanks();
-    const size_t begin = at_;
-    while (at_ < text_.size() && is_name(text_[at_])) ++at_;
-    if (begin == at_) fail("a name is missing");
-    return std::string(text_.substr(begin, at_ - begin));
-  }
-
-  PythonValue read_attribute(const PythonValue& value) {
-    const std::string name = read_name();
-    if (is_tensor_value(value)) {
-      if (next_is('(')) {
-        ++at_;
-        auto result = call_method(value, name, read_arguments(')'));
-        if (!result && scope_->strict)
-          fail(fmt::format(
-              "{}() of a tensor, with these arguments, is unknown; allowed: transpose, permute, view, contiguous, half, bfloat16, float, to, cuda, requires_grad_, …",
-              name));
-        return result ? std::move(*result) : unknown_value();
-      }
-      if (name == "shape") return value["shape"];
-      if (name == "dtype") return value["dtype"];
-      if (name == "ndim") return value["shape"].size();
-      if (name == "mT" || name == "T") return call_method(value, "transpose", {{-2, -1}, {}}).value_or(unknown_value());
-      return unknown_value();
-    }
-    if (value.is_object() && value.contains("path")) return {{"path", value["path"].get<std::string>() + "." + name}};
-    return unknown_value();
-  }
-
-  PythonValue call(const PythonValue& function, const PythonArguments& given) {
-    if (!function.is_object() || !function.contains("path")) return unknown_value();
-    const auto path = function["path"].get<std::string>();
-    if (scope_->on_call)
-      if (PythonValue value = scope_->on_call(path, given); is_known(value)) return value;
-    const std::string name = path.substr(path.rfind('.') + 1);
-    auto result = call_function(name, given, scope_->default_dtype);
-    if (!result && scope_->strict)
-      fail(fmt::format(
-          "{} is not a known way to make a tensor; allowed: q[2, 32, 4096, 128], randn, zeros, ones, full, normal, …",
-          name));
-    return result ? std::move(*result) : unknown_value();
-  }
-
-  // Slices become ":".
-  PythonValue subscripted(const PythonValue& value) {
-    Json indices = Json::array();
-    do {
-      if (next_is(']')) break;
-      bool is_slice = false;
-      Json index = nullptr;
-      while (!next_is(',') && !next_is(']')) {
-        if (take(':')) {
-          is_slice = true;
-        } else if (text_.substr(at_, 3) == "...") {
-          at_ += 3;
-          index = "...";
-        } else {
-          index = read_value();
-        }
-        if (at_ >= text_.size()) fail("']' is missing");
-      }
-      indices.push_back(is_slice ? Json(":") : index);
-    } while (take(','));
-    expect(']');
-    if (is_tensor_value(value)) return subscript_tensor(value, indices);
-    if (value.is_array() && indices.size() == 1 && indices[0].is_number_integer()) {
-      const auto size = static_cast<int64_t>(value.size());
-      const auto at = indices[0].get<int64_t>();
-      if (at >= -size && at < size) return value[static_cast<size_t>(at < 0 ? at + size : at)];
-    }
-    // q[2, 32, 4096, 128]: a tensor described by its sizes.
-    const bool is_shape =
-        indices.size() >= (scope_->strict ? 1 : 3) &&
-        std::all_of(indices.begin(), indices.end(), [](const Json& one) { return one.is_number_integer() && one > 0; });
-    if (!is_shape && scope_->strict) fail("a tensor's sizes have to be whole numbers, as in q[2, 32, 4096, 128]");
-    return is_shape ? PythonValue{{"shape", indices}} : unknown_value();
-  }
-
-  PythonArguments read_arguments(char end) {
+  PythonArguments arguments(const PythonNode& list) {
     constexpr size_t most = 256;
     PythonArguments given;
-    while (!take(end)) {
-      if (given.named.size() >= most) fail(fmt::format("more than {} arguments with a name", most));
-      if (at_ >= text_.size()) fail(fmt::format("',' or '{}' is missing", end));
-      if (take('*')) {
-        const bool is_named = take('*');
-        const PythonValue values = read_value();
-        if (!is_named && values.is_array())
-          given.values.insert(given.values.end(), values.begin(), values.end());
-        else if (!is_named)
-          given.values.push_back(unknown_value());
-        else if (values.is_object() && values.contains("named"))
-          given.named.update(values["named"]);
-      } else if (const std::string name = keyword(); !name.empty()) {
-        if (scope_->strict && given.named.contains(name)) fail(fmt::format("{} is given twice", name));
-        given.named[name] = read_value();
+    if (list.type() == "generator_expression") given.values.push_back(of(list));
+    if (list.type() != "argument_list") return given;
+    for (const PythonNode& one : list.children()) {
+      if (given.named.size() >= most) fail(one, fmt::format("more than {} arguments with a name", most));
+      if (one.type() == "dictionary_splat") {
+        const PythonValue values = of(one.child(0));
+        if (values.contains("named")) given.named.update(values["named"]);
+      } else if (one.type() == "keyword_argument") {
+        const std::string name(one.field("name").text());
+        if (scope_->strict && given.named.contains(name)) fail(one, fmt::format("{} is given twice", name));
+        given.named[name] = of(one.field("value"));
       } else {
-        PythonValue value = read_value();
-        if (take_word("for")) value = comprehension(value, end);
-        given.values.push_back(std::move(value));
+        add(given.values, one);
       }
-      if (!take(',') && !next_is(end)) fail(fmt::format("',' or '{}' is missing", end));
     }
     return given;
   }
 
-  // Reads "name=".
-  std::string keyword() {
-    blanks();
-    size_t after = at_;
-    while (after < text_.size() && is_name(text_[after])) ++after;
-    const size_t equals = text_.find_first_not_of(' ', after);
-    if (after == at_ || equals == std::string_view::npos || text_[equals] != '=' || text_.substr(equals, 2) == "==")
-      return "";
-    std::string name(text_.substr(at_, after - at_));
-    at_ = equals + 1;
-    return name;
+ private:
+  [[noreturn]] static void fail(const PythonNode& node, const std::string& why) {
+    frameworks::fail(node.source(), node.begin(), why);
   }
 
-  // "for _ in range(3)": that many copies of the value.
-  PythonValue comprehension(const PythonValue& value, char end) {
-    while (at_ < text_.size() && !take_word("in")) ++at_;
-    const PythonValue list = read_binary(0);
-    while (at_ < text_.size() && text_[at_] != end) ++at_;
-    return list.is_array() ? counted(repeated_list(Json::array({value}), static_cast<int64_t>(list.size())))
-                           : unknown_value();
+  PythonValue read(const PythonNode& node) {
+    static const std::map<std::string_view, PythonValue (Evaluator::*)(const PythonNode&)> readers{
+        {"identifier", &Evaluator::name},
+        {"integer", &Evaluator::number},
+        {"float", &Evaluator::number},
+        {"string", &Evaluator::word},
+        {"parenthesized_expression", &Evaluator::first},
+        {"await", &Evaluator::first},
+        {"tuple", &Evaluator::list},
+        {"list", &Evaluator::list},
+        {"expression_list", &Evaluator::list},
+        {"expression_statement", &Evaluator::list},
+        {"list_comprehension", &Evaluator::comprehension},
+        {"generator_expression", &Evaluator::comprehension},
+        {"dictionary", &Evaluator::dictionary},
+        {"attribute", &Evaluator::attribute},
+        {"call", &Evaluator::call},
+        {"subscript", &Evaluator::subscript},
+        {"conditional_expression", &Evaluator::choice},
+        {"not_operator", &Evaluator::negation},
+        {"unary_operator", &Evaluator::unary},
+        {"binary_operator", &Evaluator::binary},
+        {"comparison_operator", &Evaluator::comparison},
+        {"boolean_operator", &Evaluator::boolean},
+        {"named_expression", &Evaluator::assignment},
+    };
+    const std::string_view type = node.type();
+    if (const auto reader = readers.find(type); reader != readers.end()) return (this->*reader->second)(node);
+    if (type == "true" || type == "false") return type == "true";
+    if (type == "none") return nullptr;
+    if (type == "ellipsis") return "...";
+    if (type == "slice") return ":";
+    if (type == "ERROR") fail(node, "this is not Python");
+    for (const PythonNode& one : node.children()) of(one);  // calls in it
+    return unknown_value();
   }
 
-  PythonValue read_atom() {
-    blanks();
-    if (at_ >= text_.size()) fail("a value is missing");
-    const char c = text_[at_];
-    if (c == '(' || c == '[') {
-      ++at_;
-      return bracketed(c == '(' ? ')' : ']', c == '(');
+  PythonValue name(const PythonNode& node) {
+    const auto known = scope_->names.find(node.text());
+    return known != scope_->names.end() ? known->second : PythonValue{{"path", std::string(node.text())}};
+  }
+
+  PythonValue number(const PythonNode& node) {
+    std::string digits(node.text());
+    std::erase(digits, '_');
+    if (const auto whole = parse_number<int64_t>(digits)) return *whole;
+    if (digits.ends_with('.')) digits += '0';
+    if (const auto real = parse_number<double>(digits)) return *real;
+    return unknown_value();
+  }
+
+  PythonValue word(const PythonNode& node) {
+    std::string content;
+    for (const PythonNode& one : node.children()) {
+      if (one.type() == "interpolation") return of(one.child(0)), unknown_value();
+      if (one.type() == "string_content") content += one.text();
     }
-    if (c == '{') return dictionary();
-    if (c == '"' || c == '\'') return read_text();
-    if (std::isdigit(static_cast<unsigned char>(c)) != 0 || c == '.') return read_number();
-    const std::string name = read_name();
-    if (at_ < text_.size() && (text_[at_] == '"' || text_[at_] == '\'') && name.size() <= 2) return read_text();
-    if (name == "True" || name == "False") return name == "True";
-    if (name == "None") return nullptr;
-    const auto known = names_.find(name);
-    if (known != names_.end()) return known->second;
-    return {{"path", name}};
+    return content;
   }
 
-  PythonValue bracketed(char end, bool may_be_one) {
-    PythonValue list = Json::array();
-    bool is_list = !may_be_one;
-    while (!take(end)) {
-      if (at_ >= text_.size()) fail(fmt::format("',' or '{}' is missing", end));
-      PythonValue value = read_starred(list);
-      if (take_word("for")) {
-        value = comprehension(value, end);
-        expect(end);
-        return value;
-      }
-      if (!value.is_discarded()) list.push_back(std::move(value));
-      if (take(','))
-        is_list = true;
-      else if (!next_is(end))
-        fail(fmt::format("',' or '{}' is missing", end));
-    }
-    return is_list || list.size() != 1 ? list : list[0];
+  PythonValue first(const PythonNode& node) { return of(node.child(0)); }
+
+  // Adds the node's value, or the elements of *list.
+  void add(Json& values, const PythonNode& node) {
+    if (node.type() != "list_splat") return values.push_back(of(node));
+    const PythonValue list = of(node.child(0));
+    if (!list.is_array()) return values.push_back(unknown_value());
+    values.insert(values.end(), list.begin(), list.end());
+  }
+
+  PythonValue list(const PythonNode& node) {
+    PythonValue values = Json::array();
+    for (const PythonNode& one : node.children()) add(values, one);
+    return values;
+  }
+
+  // [… for _ in range(3)]: that many copies of the value.
+  PythonValue comprehension(const PythonNode& node) {
+    const PythonValue value = of(node.field("body"));
+    const PythonValue over = of(node.child(1).field("right"));
+    if (!over.is_array() && !over.is_string()) return unknown_value();
+    const size_t count = over.is_array() ? over.size() : over.get_ref<const std::string&>().size();
+    return repeated_list(Json::array({value}), static_cast<int64_t>(count));
   }
 
   // {"dtype": torch.half}, to be passed on with **.
-  PythonValue dictionary() {
-    ++at_;
+  PythonValue dictionary(const PythonNode& node) {
     constexpr size_t most = 256;
     PythonValue named = Json::object();
-    while (!take('}')) {
-      if (named.size() >= most) fail(fmt::format("more than {} keys", most));
-      if (at_ >= text_.size()) fail("'}' is missing");
-      const PythonValue key = read_value();
-      expect(':');
-      PythonValue value = read_value();
-      if (key.is_string()) named[key.get<std::string>()] = std::move(value);
-      if (!take(',') && !next_is('}')) fail("'}' is missing");
+    for (const PythonNode& one : node.children()) {
+      if (named.size() >= most) fail(one, fmt::format("more than {} keys", most));
+      if (one.type() != "pair") continue;
+      const PythonValue key = of(one.field("key"));
+      if (key.is_string()) named[key.get<std::string>()] = of(one.field("value"));
     }
     return {{"unknown", true}, {"named", named}};
   }
 
-  PythonValue read_text() {
-    const char quote = text_[at_++];
-    const size_t end = text_.find(quote, at_);
-    if (end == std::string_view::npos) fail("the string is not closed");
-    std::string word(text_.substr(at_, end - at_));
-    at_ = end + 1;
-    return word;
+  PythonValue attribute(const PythonNode& node) { return attribute_of(of(node.field("object")), node); }
+
+  PythonValue attribute_of(const PythonValue& object, const PythonNode& node) const {
+    const std::string name(node.field("attribute").text());
+    if (is_tensor_value(object)) {
+      if (name == "shape" || (name == "dtype" && object.contains(name))) return object[name];
+      if (name == "ndim") return object["shape"].size();
+      if (name == "mT" || name == "T")
+        return call_method(object, "transpose", {{-2, -1}, {}}).value_or(unknown_value());
+      return unknown_value();
+    }
+    if (!object.is_object() || !object.contains("path")) return unknown_value();
+    const std::string path = object["path"].get<std::string>() + "." + name;
+    const auto known = scope_->names.find(path);
+    return known != scope_->names.end() ? known->second : PythonValue{{"path", path}};
   }
 
-  PythonValue read_number() {
-    const size_t begin = at_;
-    while (at_ < text_.size() && (is_name(text_[at_]) || text_[at_] == '.' ||
-                                  ((text_[at_] == '-' || text_[at_] == '+') && at_ > begin &&
-                                   (text_[at_ - 1] == 'e' || text_[at_ - 1] == 'E'))))
-      ++at_;
-    std::string digits(text_.substr(begin, at_ - begin));
-    std::erase(digits, '_');
-    if (const auto whole_number = parse_number<int64_t>(digits)) return *whole_number;
-    if (const auto real = parse_number<double>(digits)) return *real;
-    if (digits.ends_with('.'))
-      if (const auto real = parse_number<double>(digits + "0")) return *real;
-    fail("it is not a number");
+  PythonValue call(const PythonNode& node) {
+    const PythonNode function = node.field("function"), given = node.field("arguments");
+    PythonValue called;
+    if (function.type() == "attribute") {
+      const PythonValue object = of(function.field("object"));
+      if (is_tensor_value(object)) return method(object, function, arguments(given));
+      called = attribute_of(object, function);
+    } else {
+      called = of(function);
+    }
+    const PythonArguments values = arguments(given);
+    if (!called.is_object() || !called.contains("path")) return unknown_value();
+    const auto path = called["path"].get<std::string>();
+    if (scope_->on_call)
+      if (PythonValue value = scope_->on_call(path, values, node.line()); is_known(value)) return value;
+    const std::string name = path.substr(path.rfind('.') + 1);
+    if (name == "dict") return {{"unknown", true}, {"named", values.named}};
+    auto result = call_function(name, values, scope_->default_dtype);
+    if (!result && scope_->strict)
+      fail(
+          node,
+          fmt::format(
+              "{} is not a known way to make a tensor; allowed: q[2, 32, 4096, 128], randn, zeros, ones, full, normal, …",
+              name));
+    return result ? std::move(*result) : unknown_value();
   }
 
-  std::string_view text_;
+  PythonValue method(const PythonValue& tensor, const PythonNode& function, const PythonArguments& given) const {
+    const std::string name(function.field("attribute").text());
+    auto result = call_method(tensor, name, given);
+    if (!result && scope_->strict)
+      fail(
+          function.field("attribute"),
+          fmt::format(
+              "{}() of a tensor, with these arguments, is unknown; allowed: transpose, permute, view, contiguous, half, bfloat16, float, to, cuda, requires_grad_, …",
+              name));
+    return result ? std::move(*result) : unknown_value();
+  }
+
+  PythonValue subscript(const PythonNode& node) {
+    const auto parts = node.children();
+    const PythonValue value = of(node.child(0));
+    Json indices = Json::array();
+    for (size_t i = 1; i < parts.size(); ++i) indices.push_back(of(parts[i]));
+    if (is_tensor_value(value)) return subscript_tensor(value, indices);
+    if (indices.size() == 1 && value.is_array() && indices[0].is_number_integer()) {
+      const auto size = static_cast<int64_t>(value.size());
+      const auto at = indices[0].get<int64_t>();
+      if (at >= -size && at < size) return value[static_cast<size_t>(at < 0 ? at + size : at)];
+    }
+    if (indices.size() == 1 && value.contains("named") && indices[0].is_string())
+      return value["named"].value(indices[0].get<std::string>(), unknown_value());
+    // q[2, 32, 4096, 128]: a tensor described by its sizes.
+    const bool is_shape =
+        indices.size() >= (scope_->strict ? 1 : 3) &&
+        std::all_of(indices.begin(), indices.end(), [](const Json& one) { return one.is_number_integer() && one > 0; });
+    if (!is_shape && scope_->strict)
+      fail(parts[1], "a tensor's sizes have to be whole numbers, as in q[2, 32, 4096, 128]");
+    return is_shape ? PythonValue{{"shape", indices}} : unknown_value();
+  }
+
+  // a if b else c
+  PythonValue choice(const PythonNode& node) {
+    const PythonValue value = of(node.child(0)), when = of(node.child(1)), otherwise = of(node.child(2));
+    return when == Json(false) || when.is_null() ? otherwise : value;
+  }
+
+  PythonValue negation(const PythonNode& node) {
+    const PythonValue value = of(node.field("argument"));
+    return value.is_boolean() ? Json(!value.get<bool>()) : unknown_value();
+  }
+
+  PythonValue unary(const PythonNode& node) {
+    const PythonValue value = of(node.field("argument"));
+    if (node.field("operator").type() != "-" || is_tensor_value(value)) return value;
+    if (value.is_number_float()) return -value.get<double>();
+    return arithmetic("-", 0, value);
+  }
+
+  PythonValue binary(const PythonNode& node) {
+    const PythonValue a = of(node.field("left")), b = of(node.field("right"));
+    const std::string sign(node.field("operator").type());
+    if (sign == "&" || sign == "|" || sign == "^") return logic(a, b);
+    return sign == "@" ? unknown_value() : arithmetic(sign, a, b);
+  }
+
+  static PythonValue logic(const PythonValue& a, const PythonValue& b) {
+    if (!is_tensor_value(a) && !is_tensor_value(b)) return unknown_value();
+    PythonValue result = broadcast_values(a, b);
+    result.erase("requires_grad");
+    return result;
+  }
+
+  PythonValue comparison(const PythonNode& node) {
+    const PythonValue a = of(node.child(0)), b = of(node.child(1));
+    const std::string_view sign = node.field("operators").type();
+    PythonValue result = logic(a, b);
+    if (is_tensor_value(result))
+      result["dtype"] = "bool";
+    else if ((sign == "==" || sign == "is") && is_known(a) && is_known(b))
+      return a == b;
+    return result;
+  }
+
+  PythonValue boolean(const PythonNode& node) {
+    const PythonValue a = of(node.field("left")), b = of(node.field("right"));
+    if (is_tensor_value(a) || is_tensor_value(b)) return logic(a, b);
+    if (node.field("operator").type() != "or" || !is_known(a)) return unknown_value();
+    return a.is_null() || a == Json(false) ? b : a;
+  }
+
+  PythonValue assignment(const PythonNode& node) {
+    const PythonValue value = of(node.field("value"));
+    scope_->set(node.field("name").text(), value);
+    return value;
+  }
+
   PythonScope* scope_;
-  const std::map<std::string, PythonValue>& names_;
-  size_t at_ = 0, depth_ = 0;
+  size_t depth_ = 0;
 };
+
+// The text's only expression.
+PythonNode expression_in(const PythonTree& tree, std::string_view text) {
+  if (const size_t error = tree.first_error(); error != std::string_view::npos)
+    fail(text, error, "',' or ')' is missing");
+  PythonNode node = tree.root();
+  if (!node.child(0)) fail(text, 0, "a value is missing");
+  if (node.child(1)) fail(text, node.child(1).begin(), "the expression has ended");
+  node = node.child(0);
+  return node.type() == "expression_statement" && !node.child(1) ? node.child(0) : node;
+}
 
 }  // namespace
 
+void PythonScope::set(std::string_view name, const PythonValue& value) {
+  const bool may_be_used = is_known(value) || (value.is_object() && value.contains("path")) || value.contains("named");
+  if (!may_be_used || (!is_known(value) && names.contains(name))) return;
+  values_left -= std::min(values_left, size_of_value(value));
+  names[std::string(name)] = value;
+}
+
+PythonValue evaluate(const PythonNode& expression, PythonScope& scope) {
+  return Evaluator(scope).of(expression);
+}
+
 PythonValue evaluate(std::string_view expression, PythonScope& scope) {
-  return Evaluator(expression, scope).whole();
+  const PythonTree tree(expression);
+  const PythonNode node = expression_in(tree, expression);
+  if (node.type() == "assignment") fail(expression, node.field("right").begin(), "the expression has ended");
+  return evaluate(node, scope);
 }
 
-PythonArguments evaluate_arguments(std::string_view call, PythonScope& scope) {
-  return Evaluator(call, scope).arguments();
-}
-
-void count_value(const PythonValue& value, PythonScope& scope) {
-  scope.values_left -= std::min(scope.values_left, size_of_value(value));
+PythonArguments evaluate_arguments(std::string_view text, PythonScope& scope) {
+  const PythonTree tree(text);
+  PythonNode node = expression_in(tree, text), call;
+  while (node.type() == "assignment") node = node.field("right");
+  for (PythonNode inside = node; inside; inside = inside.child(0))
+    if (inside.type() == "call") call = inside;
+  if (!call) fail(text, node.begin(), "a call is missing");
+  if (call.end() < node.end()) fail(text, call.end(), "the call has ended");
+  return Evaluator(scope).arguments(call.field("arguments"));
 }
 
 }  // namespace attnprobe::frameworks

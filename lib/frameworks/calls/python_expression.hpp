@@ -11,6 +11,8 @@
 
 namespace attnprobe::frameworks {
 
+class PythonNode;  // python_syntax.hpp
+
 /// A number, word, truth value or null as JSON; a list or tuple as an array. A tensor has the form of call_reading.hpp
 /// ({"shape", "dtype", "strides", "requires_grad"}). An unresolved name is {"path": "torch.randn"}, an unknown value
 /// {"unknown": true}.
@@ -29,22 +31,23 @@ struct PythonArguments {
 constexpr uint64_t most_values_of_a_source = 1'000'000;
 
 struct PythonScope {
-  std::map<std::string, PythonValue> names;
+  std::map<std::string, PythonValue, std::less<>> names;  ///< "self.q" is a name, too
   uint64_t values_left = most_values_of_a_source;
   std::string default_dtype = "float32";  ///< of a tensor made without one; "": unknown
   bool strict = false;                    ///< an unknown value is an error
   /// Called for each call of a function that is not a tensor's method. Returns the function's result, if known.
-  std::function<PythonValue(const std::string& path, const PythonArguments& arguments)> on_call;
+  std::function<PythonValue(const std::string& path, const PythonArguments& arguments, int64_t line)> on_call;
+
+  /// An unknown value never replaces a known one: it is more often a branch than a change.
+  void set(std::string_view name, const PythonValue& value);
 };
 
 /// Throws Error(usage), which begins with the column, for an invalid expression, for too deep nesting, and when the
-/// scope's values are used up. Reads the whole text. A value of more than 4,096 elements is unknown.
+/// scope's values are used up. A value of more than 4,096 elements is unknown.
+PythonValue evaluate(const PythonNode& expression, PythonScope& scope);
 PythonValue evaluate(std::string_view expression, PythonScope& scope);
 
-/// The arguments of a call, from the first bracket to the end of the text. Throws the same errors.
+/// The arguments of a call, which is the whole text. Throws the same errors.
 PythonArguments evaluate_arguments(std::string_view call, PythonScope& scope);
-
-/// Counts a value that is made or copied against the limit: 1 plus its elements at any depth.
-void count_value(const PythonValue& value, PythonScope& scope);
 
 }  // namespace attnprobe::frameworks

@@ -1,9 +1,10 @@
 #include "frameworks/calls/python_tensors.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <initializer_list>
 #include <numeric>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -17,75 +18,64 @@ namespace {
 
 using Sizes = std::vector<int64_t>;
 
-constexpr std::array<std::string_view, 12> makers{"randn",
-                                                  "rand",
-                                                  "empty",
-                                                  "zeros",
-                                                  "ones",
-                                                  "full",
-                                                  "normal",
-                                                  "uniform",
-                                                  "randint",
-                                                  "truncated_normal",
-                                                  "ShapeDtypeStruct",
-                                                  "bernoulli"};
+constexpr std::string_view makers =
+    " randn rand empty zeros ones full normal uniform randint truncated_normal ShapeDtypeStruct bernoulli ";
 // Methods that return a tensor of the same shape.
-constexpr std::array<std::string_view, 34> keeps{"cuda",        "cpu",          "contiguous",
-                                                 "detach",      "clone",        "requires_grad_",
-                                                 "tril",        "triu",         "fill_",
-                                                 "normal_",     "uniform_",     "zero_",
-                                                 "masked_fill", "masked_fill_", "mul",
-                                                 "div",         "add",          "sub",
-                                                 "mul_",        "div_",         "add_",
-                                                 "abs",         "exp",          "sigmoid",
-                                                 "clamp",       "copy",         "block_until_ready",
-                                                 "asarray",     "array",        "device_put",
-                                                 "retain_grad", "pin_memory",   "nan_to_num",
-                                                 "softmax"};
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> casts{{{"half", "float16"},
-                                                                              {"bfloat16", "bfloat16"},
-                                                                              {"float", "float32"},
-                                                                              {"double", "float64"},
-                                                                              {"bool", "bool"},
-                                                                              {"logical_not", "bool"}}};
+constexpr std::string_view keepers =
+    " cuda cpu contiguous detach clone requires_grad_ tril triu fill_ normal_ uniform_ zero_ masked_fill masked_fill_ mul "
+    "div add sub mul_ div_ add_ abs exp sigmoid clamp copy block_until_ready asarray array device_put retain_grad "
+    "pin_memory nan_to_num softmax ";
 
-template <class List>
-bool has(const List& list, std::string_view name) {
-  return std::find(list.begin(), list.end(), name) != list.end();
+bool is_one_of(std::string_view words, const std::string& name) {
+  return words.find(" " + name + " ") != std::string_view::npos;
+}
+
+// The type that a method such as half() casts to; "": another method.
+std::string cast_of(const std::string& name) {
+  if (name == "half") return "float16";
+  if (name == "float") return "float32";
+  if (name == "double") return "float64";
+  if (name == "logical_not") return "bool";
+  return name == "bfloat16" || name == "bool" ? name : "";
 }
 
 std::optional<int64_t> whole(const Json& value) {
-  if (value.is_number_integer()) return value.get<int64_t>();
-  return std::nullopt;
+  return value.is_number_integer() ? std::optional(value.get<int64_t>()) : std::nullopt;
 }
 
 std::optional<Sizes> sizes_of(const Json& list) {
-  Sizes sizes;
-  if (!list.is_array() || list.empty()) return std::nullopt;
-  for (const Json& one : list) {
-    const auto size = whole(one);
-    if (!size) return std::nullopt;
-    sizes.push_back(*size);
-  }
-  return sizes;
+  const auto is_whole = [](const Json& one) { return one.is_number_integer(); };
+  if (!list.is_array() || list.empty() || !std::all_of(list.begin(), list.end(), is_whole)) return std::nullopt;
+  return list.get<Sizes>();
 }
 
 // (2, 8), or 2, 8.
 std::optional<Sizes> sizes_among(const Json& values) {
-  if (values.size() >= 1 && values[0].is_array()) return sizes_of(values[0]);
-  return sizes_of(values);
+  return sizes_of(!values.empty() && values[0].is_array() ? values[0] : values);
 }
 
 std::optional<std::string> dtype_word(const Json& value) {
-  std::string word = value.is_string()                             ? value.get<std::string>()
-                     : value.is_object() && value.contains("path") ? value["path"].get<std::string>()
-                                                                   : std::string();
+  std::string word;
+  if (value.is_string()) word = value.get<std::string>();
+  if (value.contains("path")) word = value["path"].get<std::string>();
   word.erase(0, word.rfind('.') + 1);
-  if (word == "half") return "float16";
-  if (word == "float") return "float32";
-  if (word == "bool" || word == "bool_") return "bool";
-  if (parse_word<DataType>(word)) return word;
-  return std::nullopt;
+  if (word == "bool_") return "bool";
+  if (const std::string type = cast_of(word); !type.empty()) return type;
+  return parse_word<DataType>(word) ? std::optional(word) : std::nullopt;
+}
+
+// The argument at this place, or with one of these names; null: neither.
+Json argument(const PythonArguments& given, size_t at, std::initializer_list<const char*> names) {
+  for (const char* name : names)
+    if (given.named.contains(name)) return given.named[name];
+  return given.values.size() > at ? given.values[at] : Json();
+}
+
+// The axis that an argument counts, from the end if negative.
+std::optional<size_t> axis_in(const Json& axis, size_t rank) {
+  if (!axis.is_number_integer()) return std::nullopt;
+  const auto at = axis.get<int64_t>(), size = static_cast<int64_t>(rank);
+  return at < -size || at >= size ? std::nullopt : std::optional(static_cast<size_t>(at < 0 ? at + size : at));
 }
 
 PythonValue tensor_of(const Sizes& shape, const std::string& dtype) {
@@ -99,11 +89,6 @@ PythonValue reshaped(const PythonValue& tensor, const Sizes& shape) {
   result["shape"] = shape;
   result.erase("strides");
   return result;
-}
-
-size_t axis_in(int64_t axis, size_t rank) {
-  const int64_t counted = axis < 0 ? axis + static_cast<int64_t>(rank) : axis;
-  return counted < 0 || counted >= static_cast<int64_t>(rank) ? rank : static_cast<size_t>(counted);
 }
 
 std::optional<PythonValue> reordered(const PythonValue& tensor, const std::vector<size_t>& order) {
@@ -122,14 +107,24 @@ std::optional<PythonValue> reordered(const PythonValue& tensor, const std::vecto
   return result;
 }
 
-std::optional<PythonValue> swapped(const PythonValue& tensor, const Json& axes) {
+// transpose(1, 2), and JAX's transpose(0, 2, 1, 3) and transpose((0, 2, 1, 3))
+std::optional<PythonValue> transposed(const PythonValue& tensor, const PythonArguments& given, bool swaps) {
   const size_t rank = tensor["shape"].size();
   std::vector<size_t> order(rank);
   std::iota(order.begin(), order.end(), size_t{0});
-  if (axes.size() != 2 || !whole(axes[0]) || !whole(axes[1])) return std::nullopt;
-  const size_t a = axis_in(*whole(axes[0]), rank), b = axis_in(*whole(axes[1]), rank);
-  if (a >= rank || b >= rank) return std::nullopt;
-  std::swap(order[a], order[b]);
+  if (swaps) {
+    const auto a = axis_in(argument(given, 0, {"dim0"}), rank), b = axis_in(argument(given, 1, {"dim1"}), rank);
+    if (!a || !b) return std::nullopt;
+    std::swap(order[*a], order[*b]);
+    return reordered(tensor, order);
+  }
+  const Json axes = argument(given, 0, {"dims", "axes"});
+  order.clear();
+  for (const Json& one : axes.is_array() ? axes : given.values) {
+    const auto axis = axis_in(one, rank);
+    if (!axis) return std::nullopt;
+    order.push_back(*axis);
+  }
   return reordered(tensor, order);
 }
 
@@ -151,30 +146,25 @@ std::optional<PythonValue> viewed(const PythonValue& tensor, const Json& values)
 
 // Parts along an axis: chunk(3, dim=-1), split(size, dim), unbind(dim).
 std::optional<PythonValue> parts(const PythonValue& tensor, const std::string& name, const PythonArguments& given) {
-  const auto argument = [&](size_t at, const char* key, int64_t otherwise) {
-    if (given.named.contains(key)) return whole(given.named[key]).value_or(otherwise);
-    return given.values.size() > at ? whole(given.values[at]).value_or(otherwise) : otherwise;
-  };
+  constexpr int64_t most_parts = 64;
   auto shape = tensor["shape"].get<Sizes>();
   const bool unbinds = name == "unbind";
-  const size_t axis = axis_in(argument(unbinds ? 0 : 1, "dim", 0), shape.size());
-  if (axis >= shape.size()) return std::nullopt;
-  const int64_t extent = shape[axis];
+  const Json dim = argument(given, unbinds ? 0 : 1, {"dim", "axis"});
+  const auto axis = axis_in(dim.is_null() ? Json(0) : dim, shape.size());
+  if (!axis) return std::nullopt;
+  const int64_t extent = shape[*axis];
   int64_t count = extent;
   if (unbinds) {
-    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(axis));
+    shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(*axis));
   } else {
-    const int64_t asked = argument(0, name == "chunk" ? "chunks" : "split_size", 0);
+    const int64_t asked = whole(argument(given, 0, {"chunks", "split_size", "split_size_or_sections"})).value_or(0);
     if (asked <= 0 || extent <= 0) return std::nullopt;
     count = name == "chunk" ? asked : (extent - 1) / asked + 1;
     if (extent % count != 0) return std::nullopt;
-    shape[axis] = extent / count;
+    shape[*axis] = extent / count;
   }
-  constexpr int64_t most_parts = 64;
   if (count > most_parts || shape.empty()) return std::nullopt;
-  PythonValue list = Json::array();
-  for (int64_t i = 0; i < count; ++i) list.push_back(reshaped(tensor, shape));
-  return list;
+  return Json(static_cast<size_t>(count), reshaped(tensor, shape));
 }
 
 std::optional<PythonValue> make(const std::string& name, const PythonArguments& given, const std::string& otherwise) {
@@ -191,9 +181,8 @@ std::optional<PythonValue> make(const std::string& name, const PythonArguments& 
   }
   for (const char* key : {"size", "shape"})
     if (given.named.contains(key)) shape = sizes_of(given.named[key]);
-  if (!shape && std::all_of(given.values.begin(), given.values.end(),
-                            [](const Json& value) { return is_known(value) || value.contains("path"); }))
-    shape = sizes_of(loose);
+  const auto is_size_or_type = [](const Json& value) { return whole(value) || dtype_word(value); };
+  if (!shape && std::all_of(given.values.begin(), given.values.end(), is_size_or_type)) shape = sizes_of(loose);
   if (!shape) return std::nullopt;
   if (given.named.contains("dtype")) dtype = dtype_word(given.named["dtype"]).value_or(dtype);
   PythonValue tensor = tensor_of(*shape, dtype);
@@ -250,7 +239,7 @@ bool is_tensor_value(const PythonValue& value) {
 std::optional<PythonValue> call_function(const std::string& name, const PythonArguments& given,
                                          const std::string& default_dtype) {
   const Json& values = given.values;
-  if (has(makers, name)) return make(name, given, default_dtype);
+  if (is_one_of(makers, name)) return make(name, given, default_dtype);
   if (name == "arange" && !values.empty() && whole(values.back())) return tensor_of({*whole(values.back())}, "int64");
   if (!values.empty() && is_tensor_value(values[0])) {
     if (name.ends_with("_like")) {
@@ -269,15 +258,14 @@ std::optional<PythonValue> call_function(const std::string& name, const PythonAr
 
 std::optional<PythonValue> call_method(const PythonValue& tensor, const std::string& name,
                                        const PythonArguments& given) {
-  const auto shape = tensor["shape"].get<Sizes>();
+  auto shape = tensor["shape"].get<Sizes>();
   const Json& values = given.values;
   PythonValue result = tensor;
-  for (const auto& [method, type] : casts)
-    if (name == method) {
-      result["dtype"] = std::string(type);
-      return result;
-    }
-  if (has(keeps, name)) {
+  if (const std::string type = cast_of(name); !type.empty()) {
+    result["dtype"] = type;
+    return result;
+  }
+  if (is_one_of(keepers, name)) {
     if (name == "requires_grad_") result["requires_grad"] = values.empty() || values[0] == Json(true);
     if (name == "contiguous") result.erase("strides");
     if (name == "detach") result.erase("requires_grad");
@@ -286,60 +274,44 @@ std::optional<PythonValue> call_method(const PythonValue& tensor, const std::str
   if (name == "to" || name == "astype" || name == "type" || name == "view_as") {
     for (const Json& value : values)
       if (const auto dtype = dtype_word(value)) result["dtype"] = *dtype;
-    if (given.named.contains("dtype"))
-      if (const auto dtype = dtype_word(given.named["dtype"])) result["dtype"] = *dtype;
+    if (const auto dtype = dtype_word(given.named.value("dtype", Json()))) result["dtype"] = *dtype;
     return result;
   }
-  if (name == "transpose" || name == "swapaxes") {
-    if (values.size() == 1 && values[0].is_array()) return call_method(tensor, "permute", given);  // JAX's form
-    return values.size() == shape.size() && shape.size() > 2 ? call_method(tensor, "permute", given)
-                                                             : swapped(tensor, values);
-  }
-  if (name == "permute") {
-    const auto axes = sizes_among(values);
-    if (!axes) return std::nullopt;
-    std::vector<size_t> order;
-    for (const int64_t axis : *axes) order.push_back(axis_in(axis, shape.size()));
-    return reordered(tensor, order);
-  }
+  if (name == "transpose" || name == "swapaxes")
+    return transposed(tensor, given, values.size() != 1 && (values.size() != shape.size() || shape.size() == 2));
+  if (name == "permute") return transposed(tensor, given, false);
   if (name == "view" || name == "reshape") return viewed(tensor, values);
   if (name == "chunk" || name == "split" || name == "unbind") return parts(tensor, name, given);
-  if (name == "size")
-    return values.empty() ? std::optional<PythonValue>(shape)
-           : whole(values[0]) && axis_in(*whole(values[0]), shape.size()) < shape.size()
-               ? std::optional<PythonValue>(shape[axis_in(*whole(values[0]), shape.size())])
-               : std::nullopt;
+  const Json dim = argument(given, name == "repeat_interleave" ? 1 : 0, {"dim", "axis"});
+  if (name == "size") {
+    if (dim.is_null()) return shape;
+    const auto axis = axis_in(dim, shape.size());
+    return axis ? std::optional<PythonValue>(shape[*axis]) : std::nullopt;
+  }
   if (name == "unsqueeze" || name == "expand_dims") {
-    const Json at = !values.empty() ? values[0] : given.named.value("dim", given.named.value("axis", Json()));
-    if (!whole(at)) return std::nullopt;
-    const size_t axis = axis_in(*whole(at), shape.size() + 1);
-    if (axis > shape.size()) return std::nullopt;
-    Sizes longer = shape;
-    longer.insert(longer.begin() + static_cast<std::ptrdiff_t>(axis), 1);
-    return reshaped(tensor, longer);
+    const auto axis = axis_in(dim, shape.size() + 1);
+    if (!axis) return std::nullopt;
+    shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(*axis), 1);
+    return reshaped(tensor, shape);
   }
-  if (name == "expand" || name == "broadcast_to" || name == "repeat" || name == "repeat_interleave") {
-    if (name == "repeat_interleave") {
-      const Json axis = given.named.contains("dim") ? given.named["dim"] : values.size() > 1 ? values[1] : Json();
-      if (values.empty() || !whole(values[0]) || !whole(axis)) return std::nullopt;
-      const size_t at = axis_in(*whole(axis), shape.size());
-      if (at >= shape.size()) return std::nullopt;
-      Sizes longer = shape;
-      longer[at] = saturated_product(longer[at], *whole(values[0]));
-      return reshaped(tensor, longer);
-    }
-    auto to = sizes_among(values);
-    if (!to || to->size() < shape.size()) return std::nullopt;
-    for (size_t i = 0; i < shape.size(); ++i) {
-      int64_t& size = (*to)[to->size() - shape.size() + i];
-      if (name == "repeat")
-        size = saturated_product(size, shape[i]);
-      else if (size == -1)
-        size = shape[i];
-    }
-    return reshaped(tensor, *to);
+  if (name == "repeat_interleave") {
+    const auto axis = axis_in(dim, shape.size());
+    const auto times = whole(argument(given, 0, {"repeats"}));
+    if (!axis || !times) return std::nullopt;
+    shape[*axis] = saturated_product(shape[*axis], *times);
+    return reshaped(tensor, shape);
   }
-  return std::nullopt;
+  if (name != "expand" && name != "broadcast_to" && name != "repeat") return std::nullopt;
+  auto to = sizes_among(values);
+  if (!to || to->size() < shape.size()) return std::nullopt;
+  for (size_t i = 0; i < shape.size(); ++i) {
+    int64_t& size = (*to)[to->size() - shape.size() + i];
+    if (name == "repeat")
+      size = saturated_product(size, shape[i]);
+    else if (size == -1)
+      size = shape[i];
+  }
+  return reshaped(tensor, *to);
 }
 
 PythonValue subscript_tensor(const PythonValue& tensor, const Json& indices) {

@@ -15,6 +15,20 @@ class Attnprobe(CMakePackage):
     version("main", branch="main")
     version("0.1.0", tag="v0.1.0")
 
+    # tree-sitter 0.24.0 and tree-sitter-python 0.23.6, as scripts/setup brings them.
+    resource(
+        name="tree-sitter",
+        git="https://github.com/tree-sitter/tree-sitter.git",
+        commit="dfc891a5ce7d340c67252178729890bd6c18bbbc",
+        placement="tree-sitter",
+    )
+    resource(
+        name="tree-sitter-python",
+        git="https://github.com/tree-sitter/tree-sitter-python.git",
+        commit="bffb65a8cfe4e46290331dfef0dbf0ef3679de11",
+        placement="tree-sitter-python",
+    )
+
     variant("tcmalloc", default=True, description="Allocate with gperftools: cuDNN spends a fifth of an answer in malloc")
 
     generator("ninja")
@@ -46,6 +60,8 @@ class Attnprobe(CMakePackage):
     def cmake_args(self):
         args = [
             self.define("ATTNPROBE_BUILD_TESTS", False),
+            self.define("TREE_SITTER_CORE_DIR", join_path(self.stage.source_path, "tree-sitter", "lib")),
+            self.define("TREE_SITTER_PYTHON_DIR", join_path(self.stage.source_path, "tree-sitter-python")),
             self.define("CUDNN_ROOT", self.spec["cudnn"].prefix),
             self.define("CUDA_RUNTIME_INCLUDE_DIR", self.spec["cuda"].prefix.include),
         ]
