@@ -8,9 +8,8 @@
 #include "base/error.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "frameworks/calls/python_arithmetic.hpp"
 #include "frameworks/calls/python_syntax.hpp"
-#include "frameworks/calls/python_tensors.hpp"
+#include "frameworks/calls/python_values.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
@@ -41,12 +40,10 @@ class Evaluator {
   }
 
   PythonArguments arguments(const PythonNode& list) {
-    constexpr size_t most = 256;
     PythonArguments given;
     if (list.type() == "generator_expression") given.values.push_back(of(list));
     if (list.type() != "argument_list") return given;
-    for (const PythonNode& one : list.children()) {
-      if (given.named.size() >= most) fail(one, fmt::format("more than {} arguments with a name", most));
+    for (const PythonNode& one : parts(list)) {
       if (one.type() == "dictionary_splat") {
         const PythonValue values = of(one.child(0));
         if (values.contains("named")) given.named.update(values["named"]);
@@ -64,6 +61,13 @@ class Evaluator {
  private:
   [[noreturn]] static void fail(const PythonNode& node, const std::string& why) {
     frameworks::fail(node.source(), node.begin(), why);
+  }
+
+  static std::vector<PythonNode> parts(const PythonNode& node) {
+    constexpr size_t most = 512;
+    auto all = node.children();
+    if (all.size() > most) fail(node, fmt::format("more than {} parts", most));
+    return all;
   }
 
   PythonValue read(const PythonNode& node) {
@@ -103,10 +107,12 @@ class Evaluator {
     return unknown_value();
   }
 
-  PythonValue name(const PythonNode& node) {
-    const auto known = scope_->names.find(node.text());
-    return known != scope_->names.end() ? known->second : PythonValue{{"path", std::string(node.text())}};
+  PythonValue named(const std::string& path) const {
+    const auto known = scope_->names.find(path);
+    return known != scope_->names.end() ? known->second : PythonValue{{"path", path}};
   }
+
+  PythonValue name(const PythonNode& node) { return named(std::string(node.text())); }
 
   PythonValue number(const PythonNode& node) {
     std::string digits(node.text());
@@ -138,7 +144,7 @@ class Evaluator {
 
   PythonValue list(const PythonNode& node) {
     PythonValue values = Json::array();
-    for (const PythonNode& one : node.children()) add(values, one);
+    for (const PythonNode& one : parts(node)) add(values, one);
     return values;
   }
 
@@ -153,10 +159,8 @@ class Evaluator {
 
   // {"dtype": torch.half}, to be passed on with **.
   PythonValue dictionary(const PythonNode& node) {
-    constexpr size_t most = 256;
     PythonValue named = Json::object();
-    for (const PythonNode& one : node.children()) {
-      if (named.size() >= most) fail(one, fmt::format("more than {} keys", most));
+    for (const PythonNode& one : parts(node)) {
       if (one.type() != "pair") continue;
       const PythonValue key = of(one.field("key"));
       if (key.is_string()) named[key.get<std::string>()] = of(one.field("value"));
@@ -169,16 +173,12 @@ class Evaluator {
   PythonValue attribute_of(const PythonValue& object, const PythonNode& node) const {
     const std::string name(node.field("attribute").text());
     if (is_tensor_value(object)) {
-      if (name == "shape" || (name == "dtype" && object.contains(name))) return object[name];
-      if (name == "ndim") return object["shape"].size();
       if (name == "mT" || name == "T")
         return call_method(object, "transpose", {{-2, -1}, {}}).value_or(unknown_value());
-      return unknown_value();
+      if (name == "ndim") return object["shape"].size();
+      return name == "shape" || name == "dtype" ? object.value(name, unknown_value()) : unknown_value();
     }
-    if (!object.is_object() || !object.contains("path")) return unknown_value();
-    const std::string path = object["path"].get<std::string>() + "." + name;
-    const auto known = scope_->names.find(path);
-    return known != scope_->names.end() ? known->second : PythonValue{{"path", path}};
+    return object.contains("path") ? named(object["path"].get<std::string>() + "." + name) : unknown_value();
   }
 
   PythonValue call(const PythonNode& node) {
@@ -192,7 +192,7 @@ class Evaluator {
       called = of(function);
     }
     const PythonArguments values = arguments(given);
-    if (!called.is_object() || !called.contains("path")) return unknown_value();
+    if (!called.contains("path")) return unknown_value();
     const auto path = called["path"].get<std::string>();
     if (scope_->on_call)
       if (PythonValue value = scope_->on_call(path, values, node.line()); is_known(value)) return value;
@@ -221,10 +221,9 @@ class Evaluator {
   }
 
   PythonValue subscript(const PythonNode& node) {
-    const auto parts = node.children();
-    const PythonValue value = of(node.child(0));
-    Json indices = Json::array();
-    for (size_t i = 1; i < parts.size(); ++i) indices.push_back(of(parts[i]));
+    Json indices = list(node);
+    const PythonValue value = indices.empty() ? unknown_value() : indices[0];
+    if (!indices.empty()) indices.erase(0);
     if (is_tensor_value(value)) return subscript_tensor(value, indices);
     if (indices.size() == 1 && value.is_array() && indices[0].is_number_integer()) {
       const auto size = static_cast<int64_t>(value.size());
@@ -237,8 +236,7 @@ class Evaluator {
     const bool is_shape =
         indices.size() >= (scope_->strict ? 1 : 3) &&
         std::all_of(indices.begin(), indices.end(), [](const Json& one) { return one.is_number_integer() && one > 0; });
-    if (!is_shape && scope_->strict)
-      fail(parts[1], "a tensor's sizes have to be whole numbers, as in q[2, 32, 4096, 128]");
+    if (!is_shape && scope_->strict) fail(node, "a tensor's sizes have to be whole numbers, as in q[2, 32, 4096, 128]");
     return is_shape ? PythonValue{{"shape", indices}} : unknown_value();
   }
 

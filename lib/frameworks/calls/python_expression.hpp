@@ -7,25 +7,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/json.hpp"
+#include "frameworks/calls/python_values.hpp"
 
 namespace attnprobe::frameworks {
 
 class PythonNode;  // python_syntax.hpp
-
-/// A number, word, truth value or null as JSON; a list or tuple as an array. A tensor has the form of call_reading.hpp
-/// ({"shape", "dtype", "strides", "requires_grad"}). An unresolved name is {"path": "torch.randn"}, an unknown value
-/// {"unknown": true}.
-using PythonValue = Json;
-
-PythonValue unknown_value();
-bool is_known(const PythonValue& value);
-bool is_tensor_value(const PythonValue& value);
-
-struct PythonArguments {
-  Json values = Json::array();
-  Json named = Json::object();
-};
 
 /// The limit on values that the expressions of one source make or copy, each counted with its elements.
 constexpr uint64_t most_values_of_a_source = 1'000'000;

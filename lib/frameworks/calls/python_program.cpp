@@ -13,9 +13,9 @@ namespace {
 
 using re2::StringPiece;
 
-constexpr size_t most_lines = 20'000, longest_line = 8'000, most_text = 300'000, most_parsed = 500'000, most_tries = 40;
+constexpr size_t most_lines = 20'000, longest_line = 8'000, most_text = 300'000, most_parsed = 250'000, most_tries = 40;
 
-// Whether two words stand side by side of which neither is a keyword, as in no Python.
+// Whether two adjacent words are no keywords, which Python does not allow.
 bool has_prose(StringPiece line) {
   static const RE2 word("([^\\w\"'#=([{]*)(\\w+(?:'(?:s|t|re|ve|ll|d|m)\\b)?)");
   static const std::set<std::string_view> keywords{
@@ -32,7 +32,7 @@ bool has_prose(StringPiece line) {
   return false;
 }
 
-// Whether the line is no source, though the grammar might take its end for some: "Code to reproduce it:".
+// Whether the line belongs to the report around a program. The grammar would join "Code:" with the line below it.
 bool is_of_a_report(StringPiece line) {
   static const RE2 mark("\\s*(?:```|~~~|Traceback \\(|File \"|[\\^~ ]+$)"), title("[^()\\[\\]{}=\"]*:[*_]*\\s*"),
       quotes("\"\"\"|\'\'\'"),
@@ -60,7 +60,7 @@ std::string lines_in(std::string_view text) {
   return program;
 }
 
-// Where the first statement begins that an open bracket or quote runs together with the lines below it; npos: none.
+// The offset of the first statement that an open bracket or quote joins with the lines below it; npos: none.
 size_t open_statement(const PythonNode& node, size_t depth) {
   if (!node.has_error() || node.line() == node.last_line() || depth == deepest_python) return std::string::npos;
   if (node.type() == "expression_statement") return node.begin();

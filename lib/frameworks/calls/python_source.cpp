@@ -13,7 +13,7 @@
 #include "frameworks/calls/python_expression.hpp"
 #include "frameworks/calls/python_program.hpp"
 #include "frameworks/calls/python_syntax.hpp"
-#include "frameworks/calls/python_tensors.hpp"
+#include "frameworks/calls/python_values.hpp"
 
 namespace attnprobe::frameworks {
 namespace {
@@ -159,23 +159,20 @@ class SourceReader {
 
   // Adds the call as it was passed, without unknown arguments, but with a note on each.
   PythonValue add_call(const std::string& framework, const PythonArguments& given, int64_t line) {
-    const bool is_torch = framework == "torch";
-    static const std::vector<std::string> of_torch{"query", "key", "value", "attn_mask", "dropout_p", "is_causal"},
-        of_jax{"query", "key", "value", "bias", "mask"}, more_of_torch{"enable_gqa", "scale"},
-        more_of_jax{
-            "is_causal", "scale", "implementation", "local_window_size", "query_seq_lengths", "key_value_seq_lengths"};
-    const auto& positional = is_torch ? of_torch : of_jax;
-    const auto& more = is_torch ? more_of_torch : more_of_jax;
+    static const std::vector<std::string>
+        of_torch = split("query key value attn_mask dropout_p is_causal enable_gqa scale", ' '),
+        of_jax = split(
+            "query key value bias mask is_causal scale implementation local_window_size query_seq_lengths key_value_seq_lengths",
+            ' ');
     if (calls_.size() == most_calls) return unknown_value();
-    SourceCall call;
-    call.framework = framework;
-    call.line = line;
-    Json arguments = given.named;
-    for (size_t i = 0; i < given.values.size() && i < positional.size(); ++i)
-      arguments[positional[i]] = given.values[i];
-    for (const auto* names : {&positional, &more})
-      for (const auto& name : *names)
-        if (arguments.contains(name)) add_argument(call, name, arguments[name]);
+    SourceCall call{framework, Json::object(), line, {}};
+    const auto& names = framework == "torch" ? of_torch : of_jax;
+    for (size_t i = 0; i < names.size(); ++i) {
+      if (i < given.values.size())
+        add_argument(call, names[i], given.values[i]);
+      else if (given.named.contains(names[i]))
+        add_argument(call, names[i], given.named[names[i]]);
+    }
     for (const char* name : {"query", "key", "value"})
       if (!call.call.contains(name)) return unknown_value();
     add_surroundings(call);

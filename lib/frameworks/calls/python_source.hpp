@@ -19,7 +19,7 @@ struct SourceCall {
 };
 
 /// The calls with known Q, K and V, in text order, without duplicates. Skips lines that are not Python and executes
-/// nothing: it follows computations only as far as sizes and types need. At most 16 calls, from the first 20,000 lines.
+/// nothing: it follows computations only as far as sizes and types need. At most 16 calls, from the text that program_in() keeps.
 std::vector<SourceCall> source_calls(std::string_view text);
 
 }  // namespace attnprobe::frameworks

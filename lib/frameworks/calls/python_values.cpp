@@ -1,8 +1,9 @@
-#include "frameworks/calls/python_tensors.hpp"
+#include "frameworks/calls/python_values.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <initializer_list>
+#include <limits>
 #include <numeric>
 #include <string_view>
 #include <utility>
@@ -15,6 +16,21 @@
 
 namespace attnprobe::frameworks {
 namespace {
+
+constexpr double beyond_whole = 9.2e18;  // no int64_t
+constexpr size_t deepest_value = 16, text_of_one = 64;
+
+uint64_t size_below(const PythonValue& value, size_t depth) {
+  if (value.is_string()) return 1 + value.get_ref<const std::string&>().size() / text_of_one;
+  if (!value.is_structured()) return 1;
+  uint64_t size = 1 + value.size();
+  if (depth == deepest_value) return largest_value + size;
+  for (const auto& one : value) {
+    if (size > largest_value) break;
+    size += size_below(one, depth + 1);
+  }
+  return size;
+}
 
 using Sizes = std::vector<int64_t>;
 
@@ -91,19 +107,14 @@ PythonValue reshaped(const PythonValue& tensor, const Sizes& shape) {
   return result;
 }
 
-std::optional<PythonValue> reordered(const PythonValue& tensor, const std::vector<size_t>& order) {
-  const auto shape = tensor["shape"].get<Sizes>();
-  const Sizes strides = tensor.contains("strides") ? tensor["strides"].get<Sizes>() : contiguous_strides(shape);
-  if (order.size() != shape.size()) return std::nullopt;
-  Sizes new_shape, new_strides;
-  for (const size_t axis : order) {
-    if (axis >= shape.size()) return std::nullopt;
-    new_shape.push_back(shape[axis]);
-    new_strides.push_back(strides[axis]);
-  }
+PythonValue reordered(const PythonValue& tensor, const std::vector<size_t>& order) {
   PythonValue result = tensor;
-  result["shape"] = new_shape;
-  result["strides"] = new_strides;
+  const Json strides = tensor.value("strides", Json(contiguous_strides(tensor["shape"].get<Sizes>())));
+  result["strides"] = strides;
+  for (size_t i = 0; i < order.size(); ++i) {
+    result["shape"][i] = tensor["shape"][order[i]];
+    result["strides"][i] = strides[order[i]];
+  }
   return result;
 }
 
@@ -125,6 +136,7 @@ std::optional<PythonValue> transposed(const PythonValue& tensor, const PythonArg
     if (!axis) return std::nullopt;
     order.push_back(*axis);
   }
+  if (order.size() != rank) return std::nullopt;
   return reordered(tensor, order);
 }
 
@@ -184,56 +196,75 @@ std::optional<PythonValue> make(const std::string& name, const PythonArguments& 
   const auto is_size_or_type = [](const Json& value) { return whole(value) || dtype_word(value); };
   if (!shape && std::all_of(given.values.begin(), given.values.end(), is_size_or_type)) shape = sizes_of(loose);
   if (!shape) return std::nullopt;
-  if (given.named.contains("dtype")) dtype = dtype_word(given.named["dtype"]).value_or(dtype);
-  PythonValue tensor = tensor_of(*shape, dtype);
-  if (given.named.contains("device") && given.named["device"].is_string()) tensor["device"] = given.named["device"];
+  PythonValue tensor = tensor_of(*shape, dtype_word(given.named.value("dtype", Json())).value_or(dtype));
+  if (const Json device = given.named.value("device", Json()); device.is_string()) tensor["device"] = device;
   if (given.named.contains("requires_grad")) tensor["requires_grad"] = given.named["requires_grad"] == Json(true);
   return tensor;
 }
 
 std::optional<PythonValue> number_function(const std::string& name, const Json& values) {
   if (name == "len" && values.size() == 1 && values[0].is_array()) return values[0].size();
-  if (name == "float" && values.size() == 1) {
-    if (values[0].is_number()) return values[0].get<double>();
-    return values[0].is_string() ? std::optional<PythonValue>(values[0]) : std::nullopt;
-  }
+  if (name == "float" && values.size() == 1 && values[0].is_string()) return values[0];
   if (values.empty() || !std::all_of(values.begin(), values.end(), [](const Json& v) { return v.is_number(); }))
     return std::nullopt;
-  if (name == "int") {
-    constexpr double beyond = 9.2e18;
-    const auto real = values[0].get<double>();
-    return std::abs(real) < beyond ? std::optional<PythonValue>(static_cast<int64_t>(real)) : std::nullopt;
-  }
-  if (name == "sqrt") return std::sqrt(values[0].get<double>());
-  if (name == "rsqrt") return 1 / std::sqrt(values[0].get<double>());
+  const auto real = values[0].get<double>();
+  if (name == "int" && std::abs(real) < beyond_whole) return static_cast<int64_t>(real);
+  if (name == "float") return real;
+  if (name == "sqrt") return std::sqrt(real);
+  if (name == "rsqrt") return 1 / std::sqrt(real);
   if (name == "max") return *std::max_element(values.begin(), values.end());
   if (name == "min") return *std::min_element(values.begin(), values.end());
   if (name != "range") return std::nullopt;
-  constexpr int64_t most = 64;
-  const int64_t begin = values.size() > 1 ? whole(values[0]).value_or(0) : 0;
-  const int64_t end = whole(values[values.size() > 1 ? 1 : 0]).value_or(0);
-  const int64_t step = values.size() > 2 ? whole(values[2]).value_or(1) : 1;
+  constexpr size_t most = 64;
+  const double end = values[values.size() > 1 ? 1 : 0].get<double>(),
+               step = values.size() > 2 ? values[2].get<double>() : 1;
   Json list = Json::array();
-  if (step <= 0) return std::nullopt;
-  for (int64_t i = begin; i < end && static_cast<int64_t>(list.size()) < most;) {
-    list.push_back(i);
-    if (__builtin_add_overflow(i, step, &i)) break;
-  }
+  for (double i = values.size() > 1 ? real : 0; i < end && step > 0 && std::abs(i) < beyond_whole && list.size() < most;
+       i += step)
+    list.push_back(static_cast<int64_t>(i));
   return list;
 }
 
 }  // namespace
 
-PythonValue unknown_value() {
-  return {{"unknown", true}};
+uint64_t size_of_value(const PythonValue& value) {
+  return size_below(value, 0);
 }
 
-bool is_known(const PythonValue& value) {
-  return !value.is_object() || (!value.contains("unknown") && !value.contains("path"));
+PythonValue repeated_list(const PythonValue& list, int64_t count) {
+  const uint64_t size = size_of_value(list);
+  if (count > static_cast<int64_t>(largest_value / size)) return unknown_value();
+  PythonValue repeated = Json::array();
+  for (int64_t i = 0; i < count; ++i) repeated.insert(repeated.end(), list.begin(), list.end());
+  return repeated;
 }
 
-bool is_tensor_value(const PythonValue& value) {
-  return value.is_object() && value.contains("shape");
+PythonValue arithmetic(const std::string& sign, const PythonValue& a, const PythonValue& b) {
+  if (is_tensor_value(a) || is_tensor_value(b)) return broadcast_values(a, b);
+  if (a.is_array() && b.is_array() && sign == "+") {
+    PythonValue joined = a;
+    joined.insert(joined.end(), b.begin(), b.end());
+    return joined;
+  }
+  if ((a.is_array() || b.is_array()) && sign == "*") {
+    const PythonValue& list = a.is_array() ? a : b;
+    const PythonValue& count = a.is_array() ? b : a;
+    return count.is_number_integer() ? repeated_list(list, count.get<int64_t>()) : unknown_value();
+  }
+  if (!a.is_number() || !b.is_number()) return unknown_value();
+  const bool is_whole = a.is_number_integer() && b.is_number_integer();
+  const auto x = a.get<long double>(), y = b.get<long double>();  // which hold every int64_t
+  long double result = std::numeric_limits<long double>::quiet_NaN();
+  if (sign == "+") result = x + y;
+  if (sign == "-") result = x - y;
+  if (sign == "*") result = x * y;
+  if (sign == "/" && y != 0) return static_cast<double>(x / y);
+  if (sign == "**" && (y >= 0 || !is_whole)) result = std::pow(x, y);
+  if (sign == "//" && is_whole && y > 0) result = std::floor(x / y);
+  if (sign == "%" && is_whole && y > 0) result = x - y * std::floor(x / y);
+  if (sign == "<<" && is_whole && y >= 0 && y < 64) result = std::ldexp(x, static_cast<int>(y));
+  if (!is_whole) return std::isnan(result) ? unknown_value() : PythonValue(static_cast<double>(result));
+  return std::abs(result) < beyond_whole ? PythonValue(static_cast<int64_t>(result)) : unknown_value();
 }
 
 std::optional<PythonValue> call_function(const std::string& name, const PythonArguments& given,
@@ -245,8 +276,7 @@ std::optional<PythonValue> call_function(const std::string& name, const PythonAr
     if (name.ends_with("_like")) {
       PythonValue like = reshaped(values[0], values[0]["shape"].get<Sizes>());
       like.erase("requires_grad");
-      if (given.named.contains("dtype"))
-        if (const auto dtype = dtype_word(given.named["dtype"])) like["dtype"] = *dtype;
+      if (const auto dtype = dtype_word(given.named.value("dtype", Json()))) like["dtype"] = *dtype;
       return like;
     }
     PythonArguments rest = given;
