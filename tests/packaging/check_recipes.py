@@ -25,7 +25,7 @@ NAMES = {
     "xxhash.h": ("xxhash", "xxhash", "xxhash"),
     "cereal/cereal.hpp": ("cereal", "cereal", "cereal"),
 }
-# What no manager has as a package; a recipe fetches its sources at the commit of scripts/setup's version.
+# No manager has a package of these: a recipe fetches their sources, at the commit of scripts/setup's version.
 SOURCES = {"TreeSitterPython": {"tree-sitter/tree-sitter-python": "bffb65a8cfe4e46290331dfef0dbf0ef3679de11",
                                 "tree-sitter/tree-sitter": "dfc891a5ce7d340c67252178729890bd6c18bbbc"}}
 # Of the headers of the CUDA runtime, which those of cuDNN include; of the build itself.

@@ -15,7 +15,7 @@ using re2::StringPiece;
 
 constexpr size_t most_lines = 20'000, longest_line = 8'000, most_text = 300'000, most_parsed = 250'000, most_tries = 40;
 
-// Whether two adjacent words are no keywords, which Python does not allow.
+// Whether the line has two adjacent words without a keyword, which Python does not allow.
 bool has_prose(StringPiece line) {
   static const RE2 word("([^\\w\"'#=([{]*)(\\w+(?:'(?:s|t|re|ve|ll|d|m)\\b)?)");
   static const std::set<std::string_view> keywords{

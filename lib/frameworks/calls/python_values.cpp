@@ -35,15 +35,15 @@ uint64_t size_below(const PythonValue& value, size_t depth) {
 using Sizes = std::vector<int64_t>;
 
 constexpr std::string_view makers =
-    " randn rand empty zeros ones full normal uniform randint truncated_normal ShapeDtypeStruct bernoulli ";
+    "|randn|rand|empty|zeros|ones|full|normal|uniform|randint|truncated_normal|ShapeDtypeStruct|bernoulli|";
 // Methods that return a tensor of the same shape.
 constexpr std::string_view keepers =
-    " cuda cpu contiguous detach clone requires_grad_ tril triu fill_ normal_ uniform_ zero_ masked_fill masked_fill_ mul "
-    "div add sub mul_ div_ add_ abs exp sigmoid clamp copy block_until_ready asarray array device_put retain_grad "
-    "pin_memory nan_to_num softmax ";
+    "|cuda|cpu|contiguous|detach|clone|requires_grad_|tril|triu|fill_|normal_|uniform_|zero_|masked_fill|masked_fill_|mul|div"
+    "|add|sub|mul_|div_|add_|abs|exp|sigmoid|clamp|copy|block_until_ready|asarray|array|device_put|retain_grad|pin_memory"
+    "|nan_to_num|softmax|";
 
 bool is_one_of(std::string_view words, const std::string& name) {
-  return words.find(" " + name + " ") != std::string_view::npos;
+  return words.find("|" + name + "|") != std::string_view::npos;
 }
 
 // The type that a method such as half() casts to; "": another method.

@@ -15,7 +15,7 @@ class Attnprobe(CMakePackage):
     version("main", branch="main")
     version("0.1.0", tag="v0.1.0")
 
-    # tree-sitter 0.24.0 and tree-sitter-python 0.23.6, as scripts/setup brings them.
+    # tree-sitter 0.24.0 and tree-sitter-python 0.23.6, as in scripts/setup.
     resource(
         name="tree-sitter",
         git="https://github.com/tree-sitter/tree-sitter.git",

@@ -8,7 +8,7 @@ vcpkg_from_github(
   HEAD_REF main
 )
 
-# tree-sitter 0.24.0 and tree-sitter-python 0.23.6, as scripts/setup brings them.
+# tree-sitter 0.24.0 and tree-sitter-python 0.23.6, as in scripts/setup.
 vcpkg_from_git(
   OUT_SOURCE_PATH TREE_SITTER
   URL https://github.com/tree-sitter/tree-sitter
