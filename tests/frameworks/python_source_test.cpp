@@ -148,9 +148,6 @@ B, H, L, D = 4, 8, 128, 64
   CHECK(call.guesses == std::vector<std::string>{"without mask, whose value the source does not show"});
 }
 
-<<<<<<< HEAD
-TEST_CASE("Text without source or sizes gives no call", "[calls]") {
-=======
 TEST_CASE("A program is read as Python has it", "[calls]") {
   const std::string q = "q = torch.randn(2, 8, 512, 64, dtype=torch.half)\n";
   for (const std::string& text : std::vector<std::string>{
@@ -255,8 +252,7 @@ F.scaled_dot_product_attention(q, q, q))"}) {
   }
 }
 
-TEST_CASE("Text that is not source, or shows no sizes, makes no call", "[calls]") {
->>>>>>> 35c75cb9 (Read Python source with tree-sitter's grammar)
+TEST_CASE("Text without source or sizes gives no call", "[calls]") {
   CHECK(source_calls("").empty());
   CHECK(source_calls("scaled_dot_product_attention( is refused, and dot_product_attention(q too").empty());
   CHECK(source_calls("out = F.scaled_dot_product_attention(q, k, v)").empty());

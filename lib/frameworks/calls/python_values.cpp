@@ -267,6 +267,18 @@ PythonValue arithmetic(const std::string& sign, const PythonValue& a, const Pyth
   return std::abs(result) < beyond_whole ? PythonValue(static_cast<int64_t>(result)) : unknown_value();
 }
 
+PythonValue unknown_value() {
+  return {{"unknown", true}};
+}
+
+bool is_known(const PythonValue& value) {
+  return !value.is_object() || (!value.contains("unknown") && !value.contains("path"));
+}
+
+bool is_tensor_value(const PythonValue& value) {
+  return value.is_object() && value.contains("shape");
+}
+
 std::optional<PythonValue> call_function(const std::string& name, const PythonArguments& given,
                                          const std::string& default_dtype) {
   const Json& values = given.values;
