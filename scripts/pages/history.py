@@ -188,7 +188,7 @@ def markdown(history):
         f"compiling {count(history.configs, 'config')} for {count(history.targets, 'simulated GPU')} with {count(history.versions, 'release')}. No GPU was used.", "",
         "A cell is the kernel of the first choice: the plan that a program gets. New code: its instructions or constants differ; names do not count. "
         "Other kernel: a kernel of another kind. Other tile: the same kind with another tile of queries, keys and head dimension. "
-        "A change of stack or registers says little about time; [what it says](../docs/results/plans.md#what-a-change-of-spills-says-about-time).", "",
+        "A change of stack or registers says little about time ([measured](../docs/results/plans.md#register-spills-do-not-predict-time)).", "",
         "`attnprobe diff OLD NEW` shows the same for your own configs.", "", "## New code by release", ""]
     yield from overview(history)
     for target in history.targets:
