@@ -66,7 +66,7 @@ struct Work {
   std::function<void(Json& report, const report::Results& results)> add_to_json;
   /// Text before and after the results.
   std::function<std::string(const report::Results&results, const report::TextStyle&style)> before, after;
-  /// Combined with the results' own exit code; the gravest wins.
+  /// Combined with the results' own exit code; the most severe wins.
   std::function<int(const report::Results& results)> exit_code;
 };
 

@@ -106,7 +106,7 @@ int Baseline::finish(const report::CellTable& table, const std::vector<bool>& ha
     OutputFile(fs::path(folder) / "report.md").replace(baseline_markdown(report));
     OutputFile(fs::path(folder) / "report.xml").replace(baseline_junit(report));
   }
-  // The answers were to be written, whatever they are.
+  // --update writes the answers, whatever they are.
   if (is_written) return all_met;
   const auto failures = baseline_failures(report);
   return exit_code(table, [&](const report::Cell& cell) { return failures.count(&cell) != 0; });

@@ -72,7 +72,7 @@ Experiment experiment_of(const KnownBugRule& bug) {
   return experiment;
 }
 
-// Those for the GPU, with any version: the experiments show where else a bug occurs or is gone.
+// All experiments for the GPU, with any version: they show where else a bug occurs or is fixed.
 std::vector<Experiment> experiments_for(const gpu::Target& target, const std::vector<std::string>& ids) {
   std::vector<Experiment> experiments;
   for (const auto* bug : studies::named_bugs(ids))

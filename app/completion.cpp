@@ -1,4 +1,4 @@
-// What Tab offers: commands, options and their values, from the tables that the options have.
+// Tab completion: commands, options and their values, from the tables of the options.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Words frameworks() {
   return words;
 }
 
-// The words of a field that is one of some, or the words that several values have.
+// The words of a field with a fixed set of values, or the words for several values.
 Words field_words(const attention::Field& field) {
   Words words;
   const auto add = [&](const Json& schema) {
@@ -94,7 +94,7 @@ std::string completions(const CLI::App& app, std::vector<std::string> words) {
   for (const auto& word : words)
     if (const CLI::App* next = below(*command, word)) command = next;
   if (command == &app && (!is_first || last.starts_with("-"))) command = below(app, "probe");
-  // A list goes on behind its last comma.
+  // A list continues after its last comma.
   const size_t comma = last.rfind(',');
   const std::string kept = comma == std::string::npos ? "" : last.substr(0, comma + 1), part = last.substr(kept.size());
   std::string offered;

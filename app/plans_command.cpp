@@ -1,4 +1,4 @@
-// attnprobe plans: what the plans of a program's shapes cost.
+// attnprobe plans: the number and cost of plans for a program's shapes.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -66,7 +66,7 @@ void add_first_length(ConfigOptions& configs, const plans::Length& first) {
   configs.overrides.push_back({has("seqlen_q") ? "seqlen_kv" : "seqlen", first.tokens});
 }
 
-// Each config at its lengths; without lengths the configs are the shapes. A log is a workload by itself.
+// Each config at its lengths; without lengths the configs are the shapes. Each log is a separate workload.
 Input read_input_of(const PlansCommand& command) {
   Input input;
   ConfigOptions configs{{}, command.configs.overrides};
@@ -95,7 +95,7 @@ Input read_input_of(const PlansCommand& command) {
   return input;
 }
 
-// What each framework does with its plans.
+// How each framework caches its plans.
 std::string programs_text(const std::vector<rules::ChosenGate>& gates) {
   std::string text;
   for (const auto& gate : gates) {

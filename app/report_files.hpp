@@ -23,9 +23,9 @@ class ReportFiles {
   /// Sets the number of results.
   void expect(size_t total) { results_.resize(total); }
   /// Rewrites the files that can be rewritten, at most once a second and in a tenth of the time. A failure is reported
-  /// once and tried again at the end: the findings are worth more than the file.
+  /// once, and the file is tried again at the end: an unwritable file must not end the run.
   void add(const answer::Answer& result, size_t index);
-  /// Writes each file once more; those that cannot be taken back come last, after `before_streams`. Returns the first
+  /// Writes each file once more; those that cannot be rewritten come last, after `before_streams`. Returns the first
   /// exception, after all were tried.
   std::exception_ptr finish(const report::Document& document, const std::function<void()>& before_streams);
 

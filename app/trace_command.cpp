@@ -90,7 +90,7 @@ int run_traced(const TraceCommand& command) {
   options.pass_on_stderr = [](std::string_view text) { write_all(STDERR_FILENO, text, "standard error"); };
   trace::Trace trace = run_trace(options);
   if (trace.start_error != 0) return not_started(command.program.front(), trace.start_error);
-  // From here on the program's end decides, whatever happens to the report.
+  // From here on the program's exit status counts, whatever happens to the report.
   try {
     if (configs) write_configs(*configs, command.configs, trace);
   } catch (const std::exception& e) {

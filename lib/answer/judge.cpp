@@ -63,7 +63,7 @@ const probe::EngineConfigFindings* decisive_config(const probe::WalkFindings& fi
   return too_large;
 }
 
-// How its run ended; a lost plan never began one.
+// How its run ended; a lost plan never started a run.
 RunStatus end_of(const probe::EngineConfigFindings& config) {
   if (config.run) return config.run->status;
   return outcome_of(*config.plan) == PlanOutcome::timeout ? RunStatus::timeout : RunStatus::crashed;
@@ -104,7 +104,7 @@ bool judge_runs(Answer& result) {
   return true;
 }
 
-// cuDNN supports the graph, but nothing that it offers keeps to the user's constraints.
+// cuDNN supports the graph, but no engine config meets the user's constraints.
 bool judge_constraints(Answer& result, bool deterministic) {
   const auto& configs = result.findings.engine_configs;
   if (std::any_of(configs.begin(), configs.end(),

@@ -18,7 +18,7 @@
 namespace attnprobe::asking {
 namespace {
 
-// If any target is a GPU of this machine, simulated targets go only as far as they can.
+// If any target is a GPU of this machine, simulated targets stop at the last stage that they support.
 void check_can_run(const std::vector<QuestionGroup>& groups, const PlanOptions& options) {
   const bool sanitizes = !options.run.sanitizers.empty();
   if (sanitizes) worker::sanitizer_program();

@@ -17,7 +17,7 @@ std::string message(const fs::path& file, const std::string& why) {
   return fmt::format("the cache {}: {}", file.string(), why);
 }
 
-// An error that remains until the user acts.
+// A permanent error, until the user acts.
 Error damage(const fs::path& file, const std::string& why) {
   return {ErrorKind::environment, message(file, why) + "; remove it, or ask with --no-cache"};
 }

@@ -35,7 +35,7 @@ void name_supporting_targets(std::vector<Answer>& results, size_t target_count) 
 }  // namespace
 
 struct WholeSession::Own {
-  worker::Pool pool;  // follow-up questions about a no go to the worker that gave it
+  worker::Pool pool;  // follow-up questions about a no go to the same worker
   LibraryWords words;
 };
 

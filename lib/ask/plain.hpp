@@ -1,4 +1,5 @@
-// Asks a plan as it is: without checks before it, and without ways out and other cuDNNs after it. ask() adds these.
+// Asks a plan unchanged: without checks before it, and without ways out and other cuDNN versions after it. ask() adds
+// these.
 #pragma once
 
 #include <functional>
@@ -34,7 +35,7 @@ class WholeSession {
   Session session_;
 };
 
-/// Gives the plan's cuDNN to each group that has none.
+/// Assigns the plan's cuDNN to each group without one.
 void name_libraries(Plan& plan);
 
 }  // namespace attnprobe::asking

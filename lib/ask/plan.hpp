@@ -1,4 +1,4 @@
-// The plan of ask(): questions × targets × cuDNNs, how far to go with each, and the follow-up questions.
+// The plan of ask(): questions × targets × cuDNN versions, the stages of each, and the follow-up questions.
 #pragma once
 
 #include <functional>
@@ -27,7 +27,7 @@ using answer::Usable;
 using answer::Verdict;
 using answer::WayOut;
 
-/// How far each question is taken, and what an answer must keep to.
+/// The stages of each question, and the constraints on an answer.
 struct PlanOptions {
   probe::WalkOptions walk;
   probe::Constraints constraints;             ///< on engine configs, in addition to cuDNN's own answer
@@ -37,22 +37,23 @@ struct PlanOptions {
   std::vector<rules::ChosenGate> frameworks;  ///< whose gates are asked too (--framework)
 };
 
-/// The worker processes at a time, most_jobs() (base/limits.hpp) at the most.
+/// The number of simultaneous worker processes, at most most_jobs() (base/limits.hpp).
 size_t jobs_of(const PlanOptions& options);
 
 /// The words, each checked. Throws Error(usage), which begins with `place`, for an unknown mode.
 std::vector<std::string> checked_modes(std::vector<std::string> words, const std::string& place);
 
-/// How ways out are looked for.
+/// How ways out are searched.
 struct SuggestOptions {
-  std::set<std::string> keep = {};  ///< kinds of changes that are not made
+  std::set<std::string> keep = {};  ///< kinds of changes to exclude
   size_t most = 3;                  ///< ways for one result
-  size_t most_asked = 400;          ///< questions for one result; beyond them it gives up
-  bool two_at_a_time = true;        ///< where no single change is enough
-  bool compile = true;              ///< the first choice of each way; else cuDNN's support check is all
+  size_t most_asked = 400;          ///< maximum number of questions for one result
+  bool two_at_a_time = true;        ///< if no single change is enough
+  bool compile = true;              ///< compile the first choice of each way out; otherwise only cuDNN's support check
+                                    ///< runs
 };
 
-/// Where a cell stands: indices into the three.
+/// The place of a cell: indices into the three lists.
 struct CellPlace {
   size_t config = 0, target = 0, cudnn = 0;
   bool operator==(const CellPlace&) const = default;
@@ -61,7 +62,7 @@ struct CellPlace {
   }
 };
 
-/// Questions, the targets and the cuDNNs that they are for.
+/// Questions with their targets and cuDNN versions.
 struct QuestionGroup {
   std::vector<Question> questions;
   std::vector<gpu::Target> targets;
@@ -69,41 +70,44 @@ struct QuestionGroup {
   std::optional<std::vector<CellPlace>> cells = std::nullopt;  ///< only these, in the order of places_of(); none: all
 };
 
-/// All cells, in the order in which they are asked: those of one cuDNN and one target together, since they share a worker.
+/// All cells in asking order: those of one cuDNN and one target together, because they share a worker.
 std::vector<CellPlace> places_of(const QuestionGroup& group);
 
 /// The `index`-th (from 1) of `count` parts of equal size, in that order.
 std::vector<CellPlace> shard_of(const std::vector<CellPlace>& places, size_t index, size_t count);
 
-/// How many answers they will have.
+/// The number of their answers.
 size_t cells_of(const std::vector<QuestionGroup>& groups);
 
 /// Follow-up questions for answers whose walk sweeps (sweep_where_none).
 enum class Further {
-  nothing,        ///< the questions are a part of something larger that was checked: a map, a way out, a trial
+  nothing,        ///< the questions belong to something larger that was already checked: a map, a way out, a trial
   ways_out,       ///< of each refusal
-  other_versions  ///< ways out, and what this machine's other cuDNNs say
+  other_versions  ///< ways out, and the answers of this machine's other cuDNN versions
 };
 
 struct Plan {
   std::vector<QuestionGroup> groups;
   std::string cudnn = {};  ///< the word for cudnn::choose_library()
   PlanOptions options = {};
-  std::optional<CudnnVersion> by_rule = {};  ///< this version, which cannot be had here, is answered for by rule
+  std::optional<CudnnVersion> by_rule = {};  ///< this version is unavailable, so rules answer for it
   Further further = Further::other_versions;
-  std::optional<SuggestOptions> suggest = {};  ///< how ways out are looked for; none: as few results need
-  bool cached = false;                         ///< answers that the session's cache has will do
-  bool keeps = true;                           ///< else each answer is told, with its ways out, and none given back
+  std::optional<SuggestOptions> suggest = {};  ///< how ways out are searched; none: as for few results
+  bool cached = false;                         ///< the session's cached answers are good enough
+  bool keeps = true;                           ///< otherwise each answer goes to the callback with its ways out, and
+                                               ///< none is returned
 };
 
 struct Answers {
-  std::optional<cudnn::LibraryInfo> library;  ///< as a worker loaded it; none if none could
-  std::vector<Answer> results;  ///< questions in order, each on every target in order; what was stopped is left out
+  std::optional<cudnn::LibraryInfo> library;  ///< as loaded by a worker; none if no worker could load it
+  std::vector<Answer> results;  ///< questions in order, each on every target in order, without stopped ones
 };
 
-/// Called after each answer; what it throws ends ask(). `index`: its place in the results, counted through all groups,
-/// or among the cells if answers are not kept. Kept answers are told one at a time, before ways out and other cuDNNs
-/// are asked; the reference stays valid as long as they do. Other answers come from several threads at the same time.
+/// Called after each answer; an exception from it ends ask(). `index`: its place in the results, counted through all
+/// groups,
+/// or among the cells if answers are not kept. Kept answers arrive one at a time, before ways out and other cuDNN
+/// versions are asked; the reference stays valid as long as the answers. Other answers come from several threads at the
+/// same time.
 using OnAnswer = std::function<void(const Answer& answer, size_t index)>;
 
 /// Each config as a question.

@@ -33,8 +33,7 @@ struct JobWorker {
   TargetRun run;
 };
 
-// Fewer cells than this are not worth a further worker's start. One that is swept or whose plans are built takes
-// longer.
+// Fewer cells than this are not worth a further worker's start. Cells with a sweep or with plans take longer.
 size_t least_for_a_worker(const QuestionGroup& group, const PlanOptions& options) {
   const probe::WalkOptions& walk = options.walk;
   const bool on_gpus = std::any_of(group.targets.begin(), group.targets.end(),
@@ -73,7 +72,7 @@ size_t workers_of(const QuestionGroup& group, const PlanOptions& options) {
   return all_run && options.jobs <= 0 && jobs > 1 ? std::min<size_t>(2 * jobs, most_jobs()) : jobs;
 }
 
-// How a target's workers share it: one at a time has the GPU, and those that would have nothing to do help to build.
+// How a target's workers share it: one at a time owns the GPU, and idle workers help to build.
 struct Shares {
   Shares(const QuestionGroup& group, size_t cells, size_t jobs, const std::map<size_t, size_t>& most)
       : builders(group.targets.size(), 1) {
@@ -102,8 +101,7 @@ std::vector<std::jthread> prepare_gpus(const QuestionGroup& group, const std::ve
   return threads;
 }
 
-// Reports answers one after the other on a thread of its own:
-// what becomes of one is done while cuDNN is asked for the next.
+// Reports answers in sequence on a separate thread, so that an answer is processed while cuDNN works on the next.
 class Reporter {
  public:
   Reporter(const OnCell& on_cell, const std::vector<rules::ChosenGate>& frameworks)
@@ -196,7 +194,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> ask_cells(const QuestionGroup& gr
         for (size_t i = portion->begin; i < portion->end && !stopped(); ++i) {
           const auto* next = i + 1 < portion->end ? &group.questions[places[i + 1].config] : nullptr;
           Answer answer = worker->run.run(group.questions[places[i].config], next);
-          // A worker that the same Ctrl-C ended says nothing about cuDNN, and among plans some were left out.
+          // A worker ended by the same Ctrl-C proves nothing about cuDNN, and some plans were skipped.
           if (!stopped() || (!answer.crash && !answer.findings.plans_built)) reporter.add(i, std::move(answer));
           answered();
         }
@@ -221,7 +219,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> ask_cells(const QuestionGroup& gr
         threads.emplace_back(work);
       }
     } catch (const std::system_error& e) {
-      if (threads.empty()) throw no_thread(e);  // else fewer do it all
+      if (threads.empty()) throw no_thread(e);  // otherwise fewer threads do all the work
     }
   }
   if (failure) std::rethrow_exception(failure);

@@ -1,4 +1,4 @@
-// The process's resources for asking: workers, caches, names, the stop. The plan (ask.hpp) has the wishes.
+// The process's resources for asking: workers, caches, names, the stop flag. The plan (ask.hpp) has the requirements.
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,12 @@ namespace attnprobe::asking {
 class LibraryWords;
 class WalkCache;
 
-/// Called for things that are skipped: a cuDNN that does not load, a damaged cache. May be empty.
+/// Called for skipped parts: a cuDNN that does not load, a damaged cache. May be empty.
 using OnProblem = std::function<void(const std::string& problem)>;
 
 /// Owns nothing; everything it names must outlive the questions.
 struct Session {
-  worker::Pool* pool = nullptr;             ///< where workers wait for the next questions; none: they end with these
+  worker::Pool* pool = nullptr;             ///< where workers wait for the next questions; none: they end after these
   LibraryWords* words = nullptr;            ///< names of libraries; none: looked up for these questions
   WalkCache* cache = nullptr;               ///< of answers for simulated targets; none: cuDNN is always asked
   WalkCache* finished = nullptr;            ///< whole findings, so that a run can be resumed

@@ -50,7 +50,7 @@ probe::WalkOptions walk_of(const build::BuiltGraph& graph, probe::WalkOptions op
   return options;
 }
 
-// NVRTC may be there tomorrow.
+// NVRTC may be installed later.
 bool lacks_compiler(const probe::WalkFindings& findings) {
   return std::ranges::any_of(findings.engine_configs, [](const auto& config) {
     return config.plan && outcome_of(*config.plan) == probe::PlanOutcome::needs_compiler;
@@ -86,7 +86,7 @@ TargetRun::~TargetRun() {
   try {
     session_.pool->give(cudnn_, target_, {std::move(client_), *library_});
   } catch (const std::exception&) {
-    client_.reset();  // no memory to keep it in
+    client_.reset();  // not enough memory to keep it
   }
 }
 
@@ -200,7 +200,7 @@ std::string TargetRun::command(const std::string& question) {
 // A worker that was killed while idle in the pool is only noticed now and says nothing: asks the next one.
 probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
   const std::string key = cache_ != nullptr ? cache_->key(graph, target_, cudnn_, options) : "";
-  // The worker already walks what it was told, even if another process has stored the answer since.
+  // The worker already works on its request, even if another process has stored the answer since.
   if (cache_ != nullptr && std::exchange(announced_key_, "") != key)
     if (auto known = cache_->find(key)) return std::move(*known);
   const auto next = [this] { return announcement(); };
@@ -231,7 +231,7 @@ std::string TargetRun::announcement() try {
   announced_key_ = std::move(key);
   return worker::Client::walk_request(built.graph, options);
 } catch (const Error&) {
-  return "";  // its own turn will report it
+  return "";  // reported when its turn comes
 }
 
 // All that the findings depend on, except time and other load on the GPU. Only the config has the lengths.
@@ -289,12 +289,12 @@ void TargetRun::walk(Answer& result) {
 void TargetRun::build_plans(Answer& result, const probe::WalkOptions& options) {
   keep_to_constraints(result, false);
   worker::build_plans(plan_work(result), options.plans);
-  // If nothing compiles, the worker sweeps beyond the heuristics with the same plans.
+  // If nothing compiles, the same worker sweeps beyond the heuristics.
   if (options.sweep_where_none && !result.findings.swept && !probe::has_working_config(result.findings) && !stopped())
     result.findings = ask(result.graph.graph, options);
 }
 
-// A plan that will be run shows by itself whether it is deterministic.
+// Running a plan shows whether it is deterministic.
 void TargetRun::keep_to_constraints(Answer& result, bool has_run) const {
   probe::Varies varies;
   const bool will_run = runs_ && result.has_spec() && !has_run;

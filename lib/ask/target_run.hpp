@@ -72,7 +72,7 @@ class TargetRun {
   std::string announced_key_;   // in the cache, of the walk that the worker continues with
   WalkCache* cache_ = nullptr;  // none if answers do not come only from cuDNN
   std::unique_ptr<worker::Client> client_;
-  bool has_waited_ = false;  // client_ comes from the pool, and was asked nothing since
+  bool has_waited_ = false;  // client_ comes from the pool and has not been used since
   std::mutex mutex_;
   std::optional<cudnn::LibraryInfo> library_;
 };

@@ -33,7 +33,7 @@ std::string packed(const std::string& text) {
   return result;
 }
 
-// Empty for bytes that packed() did not make.
+// Empty for bytes that packed() did not write.
 std::string unpacked(const std::string& bytes) {
   constexpr uint64_t longest = uint64_t{1} << 31;
   uint64_t length = 0;

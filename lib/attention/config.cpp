@@ -236,7 +236,7 @@ std::vector<AttentionConfig> expand(const std::vector<Entry>& given, const Origi
       if (!values.is_array()) continue;
       const size_t which = rest % values.size();
       rest /= values.size();
-      // Neither an option's text nor a range has places of its own.
+      // Neither an option's text nor a range has its own JSON pointers.
       const bool has_places = entry->value.source().is_file && !entry->is_range;
       entry->value = has_places ? entry->value.at(which) : entry->value.with(values[which]);
       const auto add_to = [&](std::string& text) {

@@ -137,7 +137,7 @@ Mask read_mask(const JsonView& view) {
         .fail(fmt::format("{} contradicts \"causal\": true, which is window_right 0", *mask.window_right));
   if (causal && !is_causal && mask.window_right == 0)
     causal->fail("contradicts window_right 0, which is a causal mask");
-  // A window of N keys ends at the query's own, unless the right side is said.
+  // A window of N keys ends at the query's own key, unless the right bound is given.
   if (is_causal || (view.has("sliding_window") && !causal && !mask.window_right)) mask.window_right = 0;
   return mask;
 }
@@ -175,7 +175,7 @@ Field mask_member(const std::string& name, const std::string& help, const Json& 
     Json object = write_members(mask_form().members, s.mask);
     if (name == "sliding_window") object.erase("window_left");
     object[name] = v.json();
-    // Its own complaint first, at its own place.
+    // Its own error first, at its own location.
     if (name == "sliding_window")
       v.integer(1, max_extent);
     else

@@ -59,7 +59,7 @@ Json with_members(const Field& field, const JsonView* lower, const JsonView& mem
               [&](const JsonView& below, const JsonView& above) {
                 Json object = below.json().is_null() ? Json() : field.as_object(below);
                 if (object.is_null()) object = Json::object();
-                // A window is one in whatever words.
+                // Every spelling of a window is treated as one.
                 if (above.json().contains("sliding_window")) object.erase("window_left");
                 object.update(above.json());
                 const std::string where =

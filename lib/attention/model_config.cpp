@@ -184,7 +184,7 @@ class ModelReader {
     ModelAttention one = attention(part, name, *sizes);
     one.seqlen_q = one.seqlen_kv = length(part);
     const std::string type = plain_word(model_.kind + " " + part.text("model_type"));
-    // CLIP's text tower is causal; its class has no word for it.
+    // CLIP's text tower is causal, although its class does not say so.
     const bool both_ways = has_any(type, {"maskedlm", "encoder", "bert", "siglip", "vit", "electra", "deberta"}) &&
                            !has_any(type, {"causallm", "lmheadmodel"}) && !part.is("is_decoder");
     if (both_ways) {
@@ -260,7 +260,7 @@ class ModelReader {
     const auto image = part.size({"image_size"});
     constexpr int64_t usual_image = 1024;
     const int64_t side = patch && image ? *image / *patch : 0;
-    // One token more is the class.
+    // One additional token is for the class.
     one.seqlen_q = side > 0 ? side * side + (has_any(part.text("model_type"), {"siglip"}) ? 0 : 1) : usual_image;
     one.seqlen_kv = one.seqlen_q;
     if (side == 0) assume(fmt::format("an image of {} tokens", usual_image));

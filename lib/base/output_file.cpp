@@ -33,7 +33,7 @@ std::string unwritable(const std::string& name, const std::string& why) {
   throw Error(kind_of_output_error(error), unwritable(path.string(), std::strerror(error)));
 }
 
-// This process's own descriptor that a path names, else -1. It is used as it is: opening it anew would truncate a
+// This process's own descriptor that a path names, else -1. It is used unchanged: reopening it would truncate a
 // redirected file and block on a pipe.
 int descriptor_named(const fs::path& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;

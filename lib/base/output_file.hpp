@@ -20,7 +20,7 @@ class OutputFile {
   /// reader. Throws Error(usage) naming the file, and Error(environment) if the disk is full.
   explicit OutputFile(std::filesystem::path path);
 
-  /// Whether output cannot be taken back (a terminal, a pipe, a device). Then call replace() only once, at the end.
+  /// Whether output cannot be rewritten (a terminal, a pipe, a device). Then call replace() only once, at the end.
   bool is_stream() const { return bool(stream_); }
 
   /// Writes `text` to the path, replacing the old content. May be called again as results arrive. Throws

@@ -15,7 +15,7 @@ using attention::DropoutForm;
 using attention::Fp8Scaling;
 
 // The softmax outputs other than P. cuDNN's matcher below 9.21 supports only the statistics, the maxima, or maxima and
-// sums. Other combinations are built all the same, so that cuDNN itself refuses them.
+// sums. Other combinations are built anyway, so that cuDNN itself refuses them.
 struct SoftmaxOutputs {
   std::optional<graph::Uid> stats, max, sum_exp;
 };

@@ -79,7 +79,7 @@ class Fp8Backward {
     if (!mxfp8_) sums = mul(mul(sums, descale_d_o_), descale_o_);
     if (spec_.sink) add_sink_gradient(g_, spec_, stats_, sums);
     if (dropout_) return mul(sums, dropout_->scale_inv);
-    // Without this the matcher takes the sink's product for the softmax path.
+    // Without this the matcher treats the sink's product as the softmax path.
     return spec_.sink ? mul(sums, g_.scalar("one", DataType::f32, 1.0)) : sums;
   }
 
@@ -134,7 +134,7 @@ class Fp8Backward {
     if (!mxfp8_) x = mul(mul(x, descale_d_o_), descale_v_);
     x = mul(g_.pointwise(graph::PointwiseMode::SUB, x, row_sum), p);
     if (dropout_) x = mul(x, dropout_->scale);
-    // cudnn-frontend lacks this too; it has the place of the 16-bit graph.
+    // cudnn-frontend lacks this too; it is placed as in the 16-bit graph.
     if (spec_.bias && spec_.bias->grad)
       g_.reduce(graph::ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, Role::d_bias));
     x = scores_.modify_backward(x);

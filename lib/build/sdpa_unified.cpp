@@ -1,5 +1,5 @@
 // cuDNN's unified SDPA operation, filled as in cudnn-frontend 1.32 (UnifiedSDPANode). Attributes that an older cuDNN
-// lacks are set all the same, so that its refusal names them.
+// lacks are set anyway, so that its refusal names them.
 #include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"

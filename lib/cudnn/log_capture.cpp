@@ -56,7 +56,7 @@ LogCapture::LogCapture(const Library& library, Level level, LoggedGraphs graphs)
 
 LogCapture::~LogCapture() {
   silence(library_);
-  const std::lock_guard lock(lock_of_active);  // waits for a callback that runs now
+  const std::lock_guard lock(lock_of_active);  // waits for a running callback
   active_ = nullptr;
 }
 

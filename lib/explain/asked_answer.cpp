@@ -22,7 +22,7 @@ BugInText bug_in_text(const rules::KnownBug& bug, const std::string& why, bool i
   return found;
 }
 
-// Whether the framework's gate keeps the call from cuDNN.
+// Whether the framework's gate refuses the call.
 bool is_kept_off(const rules::GateAnswer& gate) {
   return !gate.refusals.empty();
 }
@@ -146,7 +146,7 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   return refusal;
 }
 
-// For a message that reports a refusal, although the same call, when asked, is not refused.
+// For a message that reports a refusal, although the same call is accepted when asked.
 Refusal contradicted(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
   const std::string who =
@@ -167,7 +167,7 @@ Refusal contradicted(const Asked& asked, const Refusal& message) {
   return refusal;
 }
 
-// Whether nothing keeps the call from cuDNN, once the program names it.
+// Whether the call reaches cuDNN if the program selects it.
 bool is_free(const answer::Answer& result) {
   return result.usable == answer::Usable::yes ||
          (result.usable == answer::Usable::but && result.requirements.empty() &&
@@ -176,7 +176,7 @@ bool is_free(const answer::Answer& result) {
           std::none_of(result.frameworks.begin(), result.frameworks.end(), is_kept_off));
 }
 
-// Whether no answer keeps the call of a message from that layer.
+// Whether every answer lets the message's call reach that layer.
 bool contradicts(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
   if (!asked.untold.empty() || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine || !is_free(result))
@@ -192,7 +192,7 @@ const Refusal* message_of(const TextAnswer& answer) {
   return found == answer.refusals.end() ? nullptr : &*found;
 }
 
-// Known bugs with these symptoms, those of this very call first.
+// Known bugs with these symptoms, those of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked) {
   for (const auto& bug : asked.bugs) {
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),

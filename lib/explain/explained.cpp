@@ -25,7 +25,7 @@ std::string paragraph(const std::string& id, const std::string& what, const std:
   return text;
 }
 
-// A notebook is taken as the text of its cells, all else as it comes.
+// A notebook is read as the text of its cells, anything else unchanged.
 void give_shown(const replay::GiveText& give, const std::function<void(std::string_view)>& take, std::string* problem) {
   constexpr size_t most_bytes = size_t{64} << 20, telling = 64;
   std::string held;
@@ -134,7 +134,7 @@ std::string explain_id(const std::string& id) {
       if (gate.framework + ":" + rule.id == id)
         return paragraph(id, fmt::format("a rule of {}: it refuses {} ({}).", gate.title, rule.what, rule.status),
                          rule.change, rule.source.text);
-  // Gates that use the same words for several reasons.
+  // Gates that use one message for several reasons.
   for (const Message& message : messages())
     if (message.id == id) return of_message(message);
   return "";

@@ -13,8 +13,8 @@
 namespace attnprobe::explain {
 namespace {
 
-constexpr size_t fewest_letters = 3;  // every text has shorter words
-constexpr size_t most_choices = 3;    // per pattern: more would hardly exclude more texts
+constexpr size_t fewest_letters = 3;  // shorter words occur in every text
+constexpr size_t most_choices = 3;    // per pattern: more would barely exclude further texts
 
 RE2::Options pattern_options() {
   RE2::Options options = any_case();

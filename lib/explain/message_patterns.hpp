@@ -60,7 +60,7 @@ class MessagePatterns {
   std::vector<std::vector<std::pair<int, unsigned>>> of_words_;
   std::vector<int> without_words_;
   std::vector<std::string> words_;  // in small letters
-  // The words by their first letters, and the hashes of these: most places of a text begin no word.
+  // The words by their first letters, and the hashes of these: at most places of a text no word begins.
   std::unordered_map<uint32_t, std::vector<int>> begun_by_;
   std::bitset<size_t{1} << 16> heads_;
 };

@@ -29,7 +29,7 @@ ATTNPROBE_ENUM(Layer, environment, execution, plan_compilation, cudnn_engine, cu
 /// How specific a message is.
 enum class MessageKind {
   refusal,  ///< names the refusal or failure
-  general,  ///< says that something further inside failed, but not what
+  general,  ///< says that an inner layer failed, but not which
   note,     ///< an event that refuses nothing
   reading,  ///< not a message: a conclusion from facts of the text, or from an answer of rules and cuDNN
 };

@@ -28,8 +28,7 @@ std::string headline_of(const Message& message) {
   return headline_of(message.layer, message.who);
 }
 
-// How sure it is that a program's own refusal is about cuDNN: a program that chooses among attentions may mean another
-// one.
+// The certainty that a program's own refusal is about cuDNN: a program with several backends may mean another one.
 std::string part_of_cudnn(const std::string& who) {
   static const RE2 asks("PyTorch|JAX|XLA|Transformer Engine|Keras|cuDNN|CUDA\\.jl|dot_product_attention", any_case());
   static const RE2 chooses("diffusers|FlashInfer|ONNX Runtime|MLX|Megatron|MaxText|vLLM|SGLang", any_case());
@@ -58,7 +57,7 @@ std::string with_values(std::string what, const Message& message, const std::str
     const std::string value = read && at < groups ? values[static_cast<size_t>(at)] : "";
     const std::string open = "{" + key + "}";
     for (size_t begin; (begin = what.find(open)) != std::string::npos;) {
-      // Without a value, the key's brackets go, too.
+      // Without a value, the key's brackets are removed too.
       const bool bracket =
           value.empty() && begin > 0 && what[begin - 1] == '(' && what.substr(begin + open.size(), 1) == ")";
       what.replace(begin - (bracket ? 1 : 0), open.size() + (bracket ? 2 : 0), value.empty() && !bracket ? "…" : value);

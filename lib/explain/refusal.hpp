@@ -9,7 +9,7 @@
 
 namespace attnprobe::explain {
 
-/// One problem in a text: what is told of it, and where it is.
+/// One problem in a text: its description and place.
 struct Refusal : Statement, Place {
   std::vector<std::string> causes;  ///< most likely first
   std::string help;                 ///< the usual workaround; "" if only `next` applies

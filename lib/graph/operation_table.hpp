@@ -193,11 +193,11 @@ namespace attnprobe::graph {
 
 enum class RowIs {
   input,
-  output,      ///< ports: cuDNN takes the tensor's descriptor
-  input_uid,   ///< from the scores' sub-graph back into the operation: cuDNN takes the tensor's uid
+  output,      ///< ports: cuDNN expects the tensor's descriptor
+  input_uid,   ///< from the scores' sub-graph back into the operation: cuDNN expects the tensor's uid
   output_uid,  ///< from the operation to its scores' sub-graph: likewise the uid
   value,       ///< an attribute of the operation
-  f32_value,   ///< a double that cuDNN takes as a float
+  f32_value,   ///< a double that cuDNN expects as a float
   math         ///< an attribute of the separate descriptor of what it computes
 };
 

@@ -45,7 +45,7 @@ class LogGraphReader {
   LogGraphReader& operator=(const LogGraphReader&) = delete;
   ~LogGraphReader();
 
-  /// Takes messages in the order of the log; irrelevant ones cost nothing. Returns a graph for a message in which
+  /// Accepts messages in the order of the log; irrelevant ones cost nothing. Returns a graph for a message in which
   /// cudnnBackendFinalize() shows an operation graph, whatever its status. Throws Error(usage) naming the line of that
   /// message, the value and what is allowed; no other message is an error.
   std::optional<ImportedGraph> read(const LogCall& call);

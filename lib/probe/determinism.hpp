@@ -1,4 +1,4 @@
-// Whether runs of an engine config give the same bits, judged without running it. cuDNN's numerical notes do not tell:
+// Whether runs of an engine config give the same bits, judged without running it. cuDNN's numerical notes do not help:
 // no backward engine has NONDETERMINISTIC, but their sums vary.
 #pragma once
 
@@ -9,13 +9,13 @@
 
 namespace attnprobe::probe {
 
-/// Why runs of a config may differ in their bits, or "". It is "" if the graph asks for a fixed order of sums: the
+/// Why runs of a config may differ in their bits, or "". It is "" if the graph requests a fixed summation order: the
 /// deterministic form of a backward pass, or the gradient of a bias. It is also "" for forward passes that were not
 /// measured to vary. `config`: the engine config; nullptr: any.
 std::string varying_sums(const attention::AttentionSpec& spec, const build::BuildContext& context,
                          const EngineConfigFindings* config);
 
-/// How to get a fixed order of sums, if the spec could ask for it and does not; else "".
+/// How to get a fixed summation order, if the spec could request it but does not; otherwise "".
 std::string advice_on_order(const attention::AttentionSpec& spec);
 
 }  // namespace attnprobe::probe

@@ -1,4 +1,4 @@
-// How far a question is taken: plain enums, a part of the installed headers.
+// The stages of a question: plain enums, a part of the installed headers.
 #pragma once
 
 namespace attnprobe::probe {

@@ -29,7 +29,7 @@ std::optional<int64_t> blocks_per_sm(const PlanKernel& kernel, int64_t dynamic_s
   const int64_t warps = rounded_up(*kernel.max_threads, warp) / warp;
   const int64_t registers_of_warp = rounded_up(*kernel.registers * warp, register_portion);
   const int64_t warps_by_registers = *registers / registers_of_warp / warps_at_a_time * warps_at_a_time;
-  // A block may have all of a multiprocessor's shared memory but for what the system takes of each block.
+  // A block may use all of a multiprocessor's shared memory except the system's share per block.
   const int64_t reserved = number_at(properties, "reservedSharedMemoryPerBlock").value_or(0);
   const int64_t memory =
       rounded_up(kernel.shared_memory_bytes.value_or(0) + dynamic_shared_memory_bytes + reserved, memory_portion);

@@ -22,7 +22,7 @@ std::vector<PlanKernel> kernels_of(const Descriptor& plan, std::optional<int64_t
   return {};
 }
 
-// The bytes that this process has allocated: tcmalloc tells them if the program uses it, else glibc (from 2.33 on).
+// The bytes that this process has allocated, from tcmalloc if the program uses it, otherwise from glibc (2.33 on).
 std::optional<int64_t> heap_bytes() {
   static const auto tcmalloc_property =
       reinterpret_cast<int (*)(const char*, size_t*)>(dlsym(RTLD_DEFAULT, "MallocExtension_GetNumericProperty"));
@@ -38,7 +38,7 @@ std::optional<int64_t> heap_bytes() {
   return static_cast<int64_t>(use.used + use.mapped);
 }
 
-// How much more is allocated than before; none if that cannot be told, as with an allocator that glibc does not know.
+// The additional allocation; none if unknown, as with an allocator other than glibc's.
 std::optional<int64_t> heap_growth(std::optional<int64_t> before) {
   const auto now = heap_bytes();
   return before && now && *now > *before ? std::optional(*now - *before) : std::nullopt;
@@ -78,7 +78,7 @@ void build_plan_of(WalkState& state, size_t i, const Progress& progress) {
       finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
   if (outcome_of(found) == PlanOutcome::built) {
     found.host_bytes = heap_growth(heap);
-    // A plan keeps its engine config, which the heuristic made before: another of its kind shows the size.
+    // A plan owns its engine config, which the heuristic created earlier: a second one shows its size.
     const auto before = heap_bytes();
     const EngineConfig again = make_config(state.device, state.operation_graph, config.engine, config.knobs);
     if (found.host_bytes) *found.host_bytes += heap_growth(before).value_or(0);

@@ -69,7 +69,7 @@ struct KernelLaunch {
   int64_t dynamic_shared_memory_bytes = 0;
   std::optional<int64_t> registers;  ///< per thread
   std::optional<double>
-      median_ms;  ///< the time it adds to the earlier kernels; if a plan launches several and is timed
+      median_ms;  ///< the time it adds to the earlier kernels; only if a plan launches several and is timed
 };
 ATTNPROBE_JSON(KernelLaunch, name, grid, block, dynamic_shared_memory_bytes, registers, median_ms)
 

@@ -123,7 +123,7 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
   const bool every_knob = options.engines == Engines::knobs;
   auto ask_all = [&](bool knobs) {
     const Sweep how{knobs, every_knob ? most_swept_combinations : most_tried_combinations, every_knob};
-    state.keep_configs = true;  // configs that are found may have to be compiled
+    state.keep_configs = true;  // found configs may need compiling
     return step(state, "engines", progress, [&] { ask_engines(state, how, progress); });
   };
   auto build = [&] {
@@ -182,7 +182,7 @@ cudnnBackendKnobType_t knob_type(const std::string& name) {
 
 std::optional<int64_t> shared_memory_of(const cudnn::Descriptor& config) {
   std::optional<int64_t> known;
-  // INT32, unlike the workspace (measured, 9.19). 0 is what cuDNN says where it does not know yet.
+  // INT32, unlike the workspace (measured, 9.19). cuDNN returns 0 if it does not know the value yet.
   if_known([&] {
     const auto bytes = config.get<int32_t>(ATTNPROBE_ATTRIBUTE(ENGINECFG_SHARED_MEMORY_USED));
     if (bytes > 0) known = bytes;
@@ -212,7 +212,7 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
   WalkFindings findings;
   try {
     progress("operation graph", findings);
-    // No log capture here: at info level it makes building ten times slower, and the last error string says why.
+    // No log capture here: at info level it makes building ten times slower, and the last error string has the reason.
     lowered.emplace(cudnn::lower(device.library(), graph, device.handle()));
   } catch (const Error& e) {
     findings.failure = Failure{"operation graph", e.what(), e.cudnn().value_or(CudnnFailure{})};

@@ -92,7 +92,7 @@ ThreeLayouts three_layouts(const std::optional<SeenLayout>& q, const std::option
   return layouts;
 }
 
-// Building must not overflow, whatever a broken graph says.
+// Building must not overflow, whatever a broken graph contains.
 constexpr double most_elements = 1LL << 50;
 
 bool usable(const graph::Tensor* t) {

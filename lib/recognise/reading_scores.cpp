@@ -342,7 +342,7 @@ void read_bias(Reading& reading, const graph::Tensor& bias) {
   for (size_t i = 0; i < result.shape.size() && i < bias.dims.size(); ++i)
     if (bias.dims[i] == 1) result.shape[i] = '1';
   if (bias.data_type != spec.dtype) result.dtype = bias.data_type;
-  // Limits extents to those of the attention, whatever a broken graph says, so that strides do not overflow.
+  // Limits extents to those of the attention, so that strides of a broken graph do not overflow.
   const build::Dims scores{spec.batch, spec.heads_q, spec.seqlen_q, spec.seqlen_kv};
   bool fits = bias.dims.size() == scores.size() && bias.strides.size() == scores.size();
   for (size_t i = 0; fits && i < scores.size(); ++i) fits = bias.dims[i] == 1 || bias.dims[i] == scores[i];

@@ -22,8 +22,8 @@ struct Recognised {
   std::string description;
   /// Assumed values that the graph lacks, or differences from the nearest graph that attnprobe builds, one per line.
   std::vector<std::string> notes;
-  /// The input graph with its own uids and order, if attnprobe builds the same one. Takes the names of that graph, and
-  /// its values for by-value scalars that have none. Also set if only the wiring for another cuDNN is the same
+  /// The input graph with its own uids and order, if attnprobe builds the same one. Uses the names of that graph, and
+  /// its values for by-value scalars without one. Also set if only the wiring for another cuDNN is the same
   /// (`built_for`; exact is false).
   std::optional<graph::OpGraph> named;
   /// The cuDNN version that the same graph was built for. Differs from the context's if that is unknown, or if

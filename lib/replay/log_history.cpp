@@ -49,7 +49,7 @@ bool is_part_of_graph(const std::string& descriptor) {
   return descriptor == "TENSOR" || descriptor.starts_with("OPERATION_");
 }
 
-// Older cuDNNs log neither graphs as JSON nor statuses, only calls and the indented tree (docs/logs.md).
+// Older cuDNN versions log neither graphs as JSON nor statuses, only calls and the indented tree (docs/logs.md).
 constexpr CudnnVersion first_with_graph_json{9, 2, 0};
 
 }  // namespace
@@ -238,7 +238,7 @@ class LogReader::State {
         graph.plan_seconds += log::seconds_between(thread.begun, entry.time);
       }
     } else if (!worked && (what.rfind("OPERATION", 0) == 0 || what == "TENSOR")) {
-      // A part that does not finalize: there will be no graph.
+      // A part that fails to finalize: no graph follows.
       thread.graph.reset();
       LoggedGraph& graph = current(thread, entry);
       graph.problem = fmt::format("cuDNN refused a part of the graph, CUDNN_BACKEND_{}_DESCRIPTOR", what);

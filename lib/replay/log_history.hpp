@@ -1,4 +1,4 @@
-// Reads a program's cuDNN log: the graphs it made, and cuDNN's answer for each in the form of a walk's findings. Needs
+// Reads a program's cuDNN log: its graphs, and cuDNN's answer for each in the form of a walk's findings. Needs
 // no cuDNN.
 #pragma once
 
@@ -24,7 +24,7 @@ struct LoggedExecution {
 };
 ATTNPROBE_JSON(LoggedExecution, engine, knobs, times)
 
-/// One operation graph of a log. A graph that is made again is the same entry.
+/// One operation graph of a log. A graph that is built again shares the entry.
 struct LoggedGraph {
   std::optional<importers::ImportedGraph> imported;  ///< none if the log does not have it
   std::string hash;                                  ///< of the imported graph
@@ -36,7 +36,7 @@ struct LoggedGraph {
   int sm = 0;                    ///< 90
   std::string file;              ///< if several logs were read: the one that shows it first
   int64_t first_line = 0;        ///< in the file, from 1
-  int64_t finalized = 0;         ///< how often it was made
+  int64_t finalized = 0;         ///< how often it was built
   probe::WalkFindings findings;  ///< requested modes, tried engine configs, built plans
   int64_t plans = 0;             ///< built with success
   double plan_seconds = 0;       ///< time from start to end of finalize

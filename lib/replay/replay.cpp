@@ -70,7 +70,7 @@ ReplayedGraph readable_from_frontend(const replay::FrontendText& text) {
   return graph;
 }
 
-// The log's own facts stay, whatever the graph is recognised as.
+// The log's own facts are kept, however the graph is recognised.
 recognise::Recognised recognised_in_log(const replay::LoggedGraph& logged) try {
   return recognise::recognise_graph(logged.imported->graph, {logged.cudnn_version, logged.sm});
 } catch (const std::bad_alloc&) {

@@ -12,7 +12,7 @@
 namespace attnprobe::rules {
 namespace {
 
-// A value for messages. A framework's own message has a cuDNN version as a number; other texts have it with dots.
+// A value for messages. A framework's own message writes a cuDNN version as a number; other texts write it with dots.
 std::string filled(const std::string& text, const Json& call, bool with_versions) {
   std::string out = text;
   for (const std::string& name : placeholders_of(text)) {

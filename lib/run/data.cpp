@@ -280,7 +280,7 @@ class Planner {
     const Tensor* container = find({t.role == Role::page_table_k ? Role::k_container : Role::v_container});
     std::vector<int64_t> blocks(static_cast<size_t>(container == nullptr ? d.elements : container->dims[0]));
     std::iota(blocks.begin(), blocks.end(), 0);
-    // The same order for K and V, as in real caches; another order would serve as well.
+    // The same order for K and V, as in real caches; another order would also work.
     std::mt19937_64 order(options_.seed);
     std::shuffle(blocks.begin(), blocks.end(), order);
     for (int64_t i = 0; i < d.elements; ++i) d.integers.push_back(blocks[static_cast<size_t>(i) % blocks.size()]);

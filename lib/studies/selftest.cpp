@@ -71,7 +71,7 @@ SelfTest selftest(const gpu::Target& target, const gpu::Target& against, uint64_
 }
 
 Json to_json(const SelfTest& test) {
-  // The file is sent by mail, so it shows only the first differences.
+  // The file is sent by mail, so it contains only the first differences.
   constexpr size_t most_shown = 50;
   Json differences = Json::array();
   for (const auto& difference : test.differences)

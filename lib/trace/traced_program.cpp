@@ -19,7 +19,7 @@
 namespace attnprobe::trace {
 namespace {
 
-// All signals except those that a fault of the trace itself raises.
+// All signals except those that report a fault in the trace itself.
 sigset_t handed_on() {
   sigset_t set;
   sigfillset(&set);

@@ -16,13 +16,13 @@ enum class ChangeCost {
   padding,      ///< the same numbers, more work
   splitting,    ///< the same numbers in several calls
   precision,    ///< nearly the same numbers
-  option,       ///< one output or property less
+  option,       ///< without one output or property
   computation,  ///< another result
   model,        ///< another model
 };
 
 struct Change {
-  std::string kind;  ///< the part that it changes, a word of --keep: "head_dim", "layout", "dtype"
+  std::string kind;  ///< the part that it changes, as in --keep: "head_dim", "layout", "dtype"
   ChangeCost cost = ChangeCost::none;
   std::string text;  ///< "head dimensions padded with zeros to 104 and 104, the scale kept"
   std::function<void(attention::AttentionSpec&)> make;
@@ -32,7 +32,8 @@ struct Change {
 /// the deterministic form, which is otherwise useless.
 std::vector<Change> changes_of(const attention::AttentionSpec& spec, bool must_not_vary = false);
 
-/// Other head dimensions, nearest first: those that models are built with, and the nearest multiples of 8. Each is another
+/// Other head dimensions, nearest first: those that models are built with, and the nearest multiples of 8. Each is
+/// another
 /// model, of kind "model". None for tensors with explicit strides.
 std::vector<Change> other_models(const attention::AttentionSpec& spec);
 

@@ -94,7 +94,7 @@ class Suggester {
     if (is_bound_by_name(result_)) return;
     take(singles(changes_));
     if (result_.ways_out.empty() && suggest_.two_at_a_time) take(pairs());
-    // Another model is the last resort, so it is asked for however many changes were.
+    // Another model is the last resort, so it is asked even beyond the limit of changes.
     asked_ = 0;
     if (result_.ways_out.empty()) take(singles(models_));
     if (result_.ways_out.empty() && suggest_.two_at_a_time) take(models_with_change());
@@ -184,7 +184,7 @@ class Suggester {
         working.push_back(candidates[i]);
         answers.push_back(std::move(*asked[i]));
       }
-    // As many at a time as are still needed; one that does not compile is replaced by the next.
+    // As many at a time as needed; the next candidate replaces one that does not compile.
     for (size_t begin = 0; begin < working.size() && result_.ways_out.size() < suggest_.most;) {
       const size_t end = std::min(working.size(), begin + suggest_.most - result_.ways_out.size());
       const std::vector<Candidate> next(working.begin() + static_cast<std::ptrdiff_t>(begin),

@@ -11,9 +11,10 @@
 namespace attnprobe::asking {
 
 /// If the answer is "no" or "but" and its config is known, adds Answer::ways_out, and their texts to the root cause's
-/// advice. Does nothing to any other. `options` is how it was asked. A way out of a framework's refusal gets past its gate too.
+/// advice. Does nothing to any other. `options` is how it was asked. A way out of a framework's refusal must also pass
+/// its gate.
 void advise(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest = {});
-/// The same of each, several at a time: most of what one asks takes a few milliseconds of one core.
+/// The same for several at once: most questions of one result take a few milliseconds of one core.
 void advise(std::vector<Answer>& results, const PlanOptions& options, const Session& session,
             const SuggestOptions& suggest = {});
 

@@ -173,7 +173,7 @@ std::string refusals_table(const CellTable& table) {
 
 std::string version_table(const CellTable& table, size_t version,
                           const std::map<asking::CellPlace, const CellAnswer*>& answers) {
-  // One version by itself does not show since when.
+  // A single version does not show when support began.
   const bool has_since = table.axes.cudnns.size() > 1;
   std::string text = has_since ? "| config | yes since |" : "| config |",
               line = has_since ? "| --- | --- |" : "| --- |";

@@ -13,7 +13,7 @@ namespace attnprobe::report {
 /// on some targets. "" if none was requested.
 std::string framework_lines(const Results& results);
 
-/// The obstacles, for the line of a result.
+/// The obstacles, to print in the line of a result.
 std::string obstacles_summary(const answer::Answer& result);
 
 /// Workarounds for a framework's refusal, and facts about its call. Known bugs: only the workaround if the line has

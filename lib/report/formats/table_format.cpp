@@ -245,7 +245,7 @@ std::string text_of(const Results& results, const TextStyle& style) {
   std::string out;
   if (!style.details) {
     out = screen_text(results, style) + "\n";
-    // A measuring user needs the figures.
+    // A user who measures needs the figures.
     if (results.size() == 1 && results.front()->findings.plans_run) {
       add_engine_configs(out, *results.front());
       out += run_notes(*results.front(), style) + "\n";

@@ -53,7 +53,7 @@ CellConfig config_of(const JsonView& result) {
   return config;
 }
 
-// "; 12 plans hold 3 kernels"; "" where no plan was compiled.
+// "; 12 plans hold 3 kernels"; "" if no plan was compiled.
 std::string kernels_summary(const CellTable& table) {
   std::set<std::string> identities;
   int64_t plans = 0;

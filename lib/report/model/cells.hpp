@@ -38,9 +38,9 @@ struct CellEngine {
   std::string status, reason;  ///< why not; the plan's if that failed
   std::optional<int64_t> workspace_bytes, shared_memory_bytes;
   PlanState plan = PlanState::unasked;
-  std::string run;                                     ///< "ok", "wrong_result", …; "" where not asked for
+  std::string run;                                     ///< "ok", "wrong_result", …; "" if not requested
   bool works = false;                                  ///< passes every requested stage
-  std::vector<probe::PlanKernel> kernels;              ///< of its plan, where one was built
+  std::vector<probe::PlanKernel> kernels;              ///< of its plan, if it was built
   std::map<std::string, double, std::less<>> figures;  ///< by the keys of measurements(); those that were measured
   bool operator==(const CellEngine&) const = default;
 
@@ -66,7 +66,7 @@ struct CellObstacle {
 };
 ATTNPROBE_JSON(CellObstacle, kind, text, source)
 
-/// A framework's decision before cuDNN sees it.
+/// A framework's decision before cuDNN sees the config.
 struct CellFramework {
   std::string title, takes, text, instead;
   std::vector<std::string> changes;  ///< workarounds for its refusals
@@ -74,12 +74,12 @@ struct CellFramework {
 };
 ATTNPROBE_JSON(CellFramework, title, takes, text, instead, changes, notes)
 
-/// An answer without its question, since many cells share one.
+/// An answer without its question, because many cells share one.
 struct CellAnswer {
   answer::Verdict verdict = answer::Verdict::error;
   std::string expect;
   answer::Severity severity = answer::Severity::environment;
-  answer::Word word = answer::Word::error;  ///< yes, but, no; environment or error where the question is open
+  answer::Word word = answer::Word::error;  ///< yes, but, no; environment or error if the question is open
   std::vector<CellObstacle> but;            ///< for "but"
   bool met = false, environment_broken = false;
   int64_t viable = 0, candidates = 0;                 ///< engine configs
@@ -96,7 +96,7 @@ struct CellAnswer {
 ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, viable, candidates, category, status,
                reason, explanation, advice, pattern, hash, choice, modes, engines, notes, frameworks, frontend, from)
 
-/// The word; where a no is not cuDNN's refusal, its verdict: crashed, invalid_graph.
+/// The word; if a no is not cuDNN's refusal, its verdict: crashed, invalid_graph.
 answer::Word outcome_word(const CellAnswer& answer);
 
 /// Whether the config has an expectation and this is not it.
@@ -114,7 +114,7 @@ std::string helps_text(const CellAnswer& answer);
 /// The frameworks' decisions, one per line: "PyTorch 2.15.0 refuses …; flash, … runs instead".
 std::vector<std::string> framework_lines(const CellAnswer& answer);
 
-/// An answer's fastest right engine config; nullptr without times.
+/// An answer's fastest correct engine config; nullptr without times.
 const CellEngine* fastest(const CellAnswer& answer);
 
 struct CellConfig {
@@ -133,7 +133,7 @@ struct CellTable {
   std::vector<CellConfig> configs;  ///< as axes.configs
   std::vector<CellAnswer> answers;
   std::vector<Cell> cells;                             ///< by config, target, cuDNN
-  std::vector<std::string> target_words, cudnn_words;  ///< as axes.targets and axes.cudnns, for a command line
+  std::vector<std::string> target_words, cudnn_words;  ///< like axes.targets and axes.cudnns, for a command line
 
   const CellAnswer& answer(const Cell& cell) const { return answers[cell.answer]; }
   const std::string& config(const Cell& cell) const { return axes.configs[cell.place.config]; }

@@ -1,4 +1,4 @@
-// The fastest right engine config of each problem, and how much slower the heuristics' first choice is: the output of
+// The fastest correct engine config of each problem, and how much slower the heuristics' first choice is: the output of
 // `attnprobe tune`.
 #pragma once
 
@@ -10,7 +10,7 @@
 
 namespace attnprobe::report {
 
-/// A plan that ran right and was timed.
+/// A plan that ran correctly and was timed.
 struct TimedPlan {
   const probe::EngineConfigFindings* config = nullptr;
   double median_ms = 0;
@@ -20,14 +20,14 @@ struct Choice {
   const answer::Answer* result = nullptr;
   TimedPlan best;
   std::optional<TimedPlan> first;  ///< the heuristics' first choice; none if it fails or was not timed
-  size_t timed = 0;                ///< plans that ran right and were timed
+  size_t timed = 0;                ///< plans that ran correctly and were timed
 
   /// How much longer the first choice takes: 0.12 for 12 %. 0 if it is the best, or if the difference is within the
   /// noise of the two measurements.
   double loss() const;
 };
 
-/// None for a result without a right, timed plan.
+/// None for a result without a correct, timed plan.
 std::optional<Choice> choice_of(const answer::Answer& result);
 
 /// The total time of the first choices relative to the best ones, minus 1, for problems where both are known.

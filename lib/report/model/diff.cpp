@@ -33,7 +33,7 @@ bool has_one_version(const CellTable& table, const std::string& version) {
   return !version.empty() || table.axes.cudnns.size() == 1;
 }
 
-// The part of a cell's text that says why, or what works.
+// The part of a cell's text with the reason, or with the working engine config.
 std::string account(const CellAnswer& answer) {
   std::string text(name_of(outcome_word(answer)));
   if (answer.verdict == Verdict::supported) {
@@ -145,7 +145,7 @@ std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswe
   return change;
 }
 
-// At most one change per cell, the gravest.
+// At most one change per cell, the worst.
 std::optional<Change> change_of(const CellAnswer& before, const CellAnswer& after, double tolerance) {
   Change change;
   change.before = account(before);

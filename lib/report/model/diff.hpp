@@ -22,14 +22,14 @@ enum class ChangeKind {
   right,      ///< computed wrong before
   lost,       ///< crashes, hangs or fails now
   recovered,  ///< did before
-  slower,     ///< the fastest right engine config, by more than the tolerance
+  slower,     ///< the fastest correct engine config, by more than the tolerance
   faster,
-  graph_changed,   ///< works both times, as operation graphs of another form
+  graph_changed,   ///< works both times, but as a different form of graph
   engine_changed,  ///< another engine config comes first
-  kernel_changed,  ///< the same comes first with other machine code, where both plans were built
-  fewer_engines,   ///< engine configs that work, where the first is the same
+  kernel_changed,  ///< the same comes first with different machine code, if both plans were built
+  fewer_engines,   ///< the number of working engine configs, if the first is the same
   more_engines,
-  reason_changed,  ///< a no in other words both times, or a but with other obstacles
+  reason_changed,  ///< a no with a different reason, or a but with different obstacles
   removed,         ///< only in the old report
   added,           ///< only in the new one
 };
@@ -39,7 +39,7 @@ ATTNPROBE_ENUM(ChangeKind, now_no, yes_to_but, no_to_but, now_yes, wrong, right,
 
 struct Change {
   ChangeKind kind = ChangeKind::added;
-  std::string config, target, cudnn;  ///< cudnn: "9.14.0 -> 9.19.0" where they differ
+  std::string config, target, cudnn;  ///< cudnn: "9.14.0 -> 9.19.0" if they differ
   std::string before, after;          ///< answer with its reason, engine config or time
 };
 
@@ -52,29 +52,28 @@ struct DiffOptions {
 struct KernelCounts {
   int64_t compared = 0;
   int64_t changed = 0;                     ///< other machine code
-  int64_t engine = 0;                      ///< another engine or other knobs, the tile among them
+  int64_t engine = 0;                      ///< another engine or other knobs, including the tile
   int64_t registers = 0;                   ///< another number a thread
-  int64_t less_stack = 0, more_stack = 0;  ///< a thread: what registers do not hold
+  int64_t less_stack = 0, more_stack = 0;  ///< per thread, for values that do not fit in registers
   int64_t shared_memory = 0;               ///< another size a block
 };
 ATTNPROBE_JSON(KernelCounts, compared, changed, engine, registers, less_stack, more_stack, shared_memory)
 
 struct Diff {
   size_t compared = 0;              ///< cells in both
-  bool of_many_versions = false;    ///< of several cuDNN versions, each compared with itself
+  bool of_many_versions = false;    ///< for several cuDNN versions, each compared with itself
   std::vector<std::string> cudnns;  ///< of the cells in both: "9.14.0", or "9.14.0 -> 9.19.0"
   KernelCounts kernels;
   std::vector<Change> changes;  ///< by kind, then in the new report's order
 };
 
-/// The engine config that an asker would get; nullptr where none works.
+/// The engine config that a program would get; nullptr if none works.
 const CellEngine* first_choice(const CellAnswer& answer);
 
-/// Cells belong together by config name, target and cuDNN version;
-/// where each side has one version only, by name and target.
+/// Cells match by config name, target and cuDNN version; if each side has only one version, by name and target.
 Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptions& options);
 
-/// Whether it is worse: what --fail-on regression means.
+/// Whether it is worse, as --fail-on regression means it.
 bool is_regression(ChangeKind kind);
 
 std::string diff_text(const Diff& diff, const TextStyle& style);

@@ -311,7 +311,7 @@ class Evaluation {
     args.y = make(op.y);
     args.scale = op.scale.value_or(1);
     args.dim = op.dim.value_or(0) == 0 ? args.y.dims[3] : *op.dim;
-    // Every key meets the same rounded query, so the error does not average out. The rounding is applied to the numbers
+    // All keys share the same rounded query, so the error does not average out. The rounding is applied to the numbers
     // instead.
     const Tensor& y = slicing_.at(op.y);
     const bool rounds = !y.is_virtual && (y.data_type == DataType::f16 || y.data_type == DataType::bf16);

@@ -52,7 +52,7 @@ Seen seen_of(const probe::RunFindings& run) {
   return Seen::not_run;
 }
 
-// A plan that could not be run is more doubtful than one that is right.
+// A plan that could not run is less certain than a correct one.
 int badness(Seen seen) {
   if (seen == Seen::right || seen == Seen::refused) return 0;
   return seen == Seen::not_run ? 1 : 1 + static_cast<int>(seen);

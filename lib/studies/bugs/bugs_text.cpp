@@ -25,13 +25,13 @@ std::vector<const BugSighting*> sightings_of(const std::string& bug) {
 std::string seen_text(const std::string& bug) {
   std::map<std::string, std::map<std::string, std::vector<std::string>>> by_gpu;
   for (const auto* sighting : sightings_of(bug)) {
-    // Without a run, a plan that was not seen to fail compiles.
+    // Without a run, a plan without a seen failure counts as compiled.
     const bool compiles = sighting->simulated && sighting->seen == rules::Seen::not_run;
     by_gpu[sighting->gpu + (sighting->simulated ? " (simulated)" : "")]
           [compiles ? "compiles" : std::string(name_of(sighting->seen))]
               .push_back(sighting->cudnn);
   }
-  std::vector<std::pair<std::string, std::string>> gpus_of;  // what was seen, and on which GPUs
+  std::vector<std::pair<std::string, std::string>> gpus_of;  // the outcome and its GPUs
   for (const auto& [gpu, by_seen] : by_gpu) {
     std::vector<std::string> words;
     for (const auto& [seen, versions] : by_seen)

@@ -17,7 +17,7 @@ struct Variation {
   bool is_simpler = false;  ///< a reduction: one field less, or a smaller size
 };
 
-/// The config with one field off, one other value, or one more feature. Some contradict themselves.
+/// The config with one field removed, one value changed, or one feature added. Some contradict themselves.
 std::vector<Variation> variations_of(const Json& fields);
 
 /// The sizes of a config halfway to the nearest right value, to find where a failure begins and ends. `failing` and

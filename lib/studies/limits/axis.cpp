@@ -64,7 +64,7 @@ constexpr Member number_members[] = {
      {0, 64}},
 };
 
-// The range in which users expect an end, and more. A GPU's grid has 65535 blocks on two of its axes.
+// A range beyond the limits that users expect. A GPU's grid has 65535 blocks on two of its axes.
 Range usual_range(const std::string& field) {
   if (field.starts_with("head_dim")) return {1, 1024};
   if (field.starts_with("heads")) return {1, 512};

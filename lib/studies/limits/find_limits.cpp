@@ -227,8 +227,8 @@ class Asker {
       return std::pair(a.cudnn, a.target) < std::pair(b.cudnn, b.target);
     });
     group.cells = places;
-    // Reported in the order of the questions, whichever worker finished first, so that the same questions follow each
-    // time.
+    // Reported in the order of the questions, whichever worker finished first, so that follow-up questions are
+    // reproducible.
     std::vector<std::optional<Point>> answers(asked.size());
     std::mutex mutex;
     put(std::move(group), [&](const Answer& result, size_t index) {
@@ -284,7 +284,7 @@ class Asker {
     }
   }
 
-  // The end of a default range is arbitrary: what is supported there may continue, so one kernel there is compiled.
+  // The end of a default range is arbitrary, and support may continue beyond it, so one kernel there is compiled.
   void compile_ends() {
     constexpr size_t most = 8;
     size_t compiled = 0;

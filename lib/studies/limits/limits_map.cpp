@@ -154,7 +154,7 @@ std::string map_svg(const Question& question, const Limits& limits) {
       for (size_t x = 0; x < width;) {
         const std::string label = label_text(point_at(limits, *maps[m].rows[y], across, x), question.shown);
         const auto ms = time_at(*maps[m].rows[y], place_at(across, x));
-        size_t end = x + 1;  // as far as the label continues
+        size_t end = x + 1;  // as long as the label is the same
         while (!ms && end < width && !time_at(*maps[m].rows[y], place_at(across, end)) &&
                label_text(point_at(limits, *maps[m].rows[y], across, end), question.shown) == label)
           ++end;

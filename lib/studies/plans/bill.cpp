@@ -11,7 +11,7 @@ using Places = std::vector<size_t>;
 
 constexpr size_t most_compiled_each = 16;
 
-// The places of a workload's questions.
+// The positions of a workload's questions.
 struct Asked {
   Places exact;
   std::vector<std::pair<Bucketing, Places>> bucketed;
@@ -39,7 +39,7 @@ Places add_all(KernelSearch& search, const std::vector<Shape>& shapes, bool comp
   return places;
 }
 
-// The longest shape of each family with several lengths, asked for one plan for all of them.
+// Asks for one plan for all lengths, with the longest shape of each family with several lengths.
 void add_one_plan(KernelSearch& search, const Workload& workload, Asked& asked) {
   std::map<std::string, std::vector<const Shape*>> families;
   for (const auto& shape : workload.shapes)

@@ -1,4 +1,4 @@
-// The cost of a workload's plans: how many, how many kernels they hold, how long they take to build.
+// The cost of a workload's plans: their number, their kernels and their build time.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace attnprobe::plans {
 
-/// A kernel, or the kernels of a plan that launches several, and the shapes whose plans hold it.
+/// A kernel, or the kernels of a plan that launches several, and the shapes with plans that contain it.
 struct KernelUse {
   std::string identity;      ///< probe::PlanKernel's; of several kernels joined by "+"
   std::string engine;        ///< "engine 9 KERNEL_CFG=1"
@@ -26,15 +26,16 @@ struct Refused {
 
 struct Bill {
   size_t shapes = 0, plans = 0;
-  size_t compiled = 0;             ///< of the plans; each other one lies between two compiled ones of one kernel
-  size_t checked = 0;              ///< of the compiled: drawn to check that, and as foretold
+  size_t compiled = 0;             ///< the number of compiled plans; each other plan is between two compiled ones with
+                                   ///< one kernel
+  size_t checked = 0;              ///< of the compiled ones: spot checks that confirmed the prediction
   std::vector<KernelUse> kernels;  ///< most plans first
   std::vector<Refused> refused;
-  double median_build_ms = 0;   ///< of those that were compiled, on this machine
+  double median_build_ms = 0;   ///< of the compiled ones, on this machine
   double total_build_ms = 0;    ///< of all of these
-  int64_t workspace_bytes = 0;  ///< the most of a plan
+  int64_t workspace_bytes = 0;  ///< the largest of any plan
   int64_t code_bytes = 0;       ///< of all plans' kernels: each plan has its own copy
-  /// Of all plans, by the median of the compiled ones: what cuDNN holds on the heap for a plan. None if it is unknown.
+  /// For all plans, from the median of the compiled ones: cuDNN's heap memory for a plan. None if it is unknown.
   std::optional<int64_t> host_bytes;
 };
 
@@ -43,11 +44,11 @@ struct BucketedBill {
   Bill bill;
 };
 
-/// One plan for all lengths: whether cuDNN takes the longest shape of each family with such a field, and compiles it.
+/// One plan for all lengths: whether cuDNN supports and compiles the longest shape of each family with such a field.
 struct OnePlan {
   std::string field;    ///< "override_shapes", "dynamic_shapes"
-  std::string refused;  ///< cuDNN's reason; "" if it is taken
-  size_t families = 0;  ///< plans or caches that are needed then
+  std::string refused;  ///< cuDNN's reason; "" if supported
+  size_t families = 0;  ///< the number of plans or caches needed then
 };
 
 struct WorkloadBill {
@@ -58,12 +59,13 @@ struct WorkloadBill {
   bool is_simulated = true;  ///< compiled, not loaded
   Bill exact;
   std::vector<BucketedBill> bucketed;
-  std::string no_buckets;  ///< why lengths are not rounded up; "" where they are
+  std::string no_buckets;  ///< why lengths are not rounded up; "" if they are
   std::vector<OnePlan> one_plan;
 };
 
-/// The bills of workloads for one target. All are searched together (kernel_search.hpp), so that no shape is asked
-/// twice. Of a workload of up to 16 shapes, and with `all`, each is compiled. `plan` gives the cuDNN and options; of its
+/// The bills of workloads for one target. All workloads are searched together (kernel_search.hpp), so that no shape is
+/// asked twice. Of a workload of up to 16 shapes, and with `all`, each is compiled. `plan` gives the cuDNN and options;
+/// of its
 /// groups only the one target is read.
 std::vector<WorkloadBill> bills_of(const std::vector<Workload>& workloads, const gpu::Target& target,
                                    const asking::Plan& plan, const asking::Session& session, bool all,

@@ -12,8 +12,9 @@
 namespace attnprobe::plans {
 namespace {
 
-// A kernel that the process had not compiled took 0.65 s, each further plan with it 0.047 s (PyTorch 2.11, cuDNN 9.19.0,
-// H200). Six workloads on two machines took 0.92 to 1.71 times what this foretells (docs/results/plans.md).
+// A kernel that the process had not compiled took 0.65 s, each further plan with it 0.047 s (PyTorch 2.11, cuDNN
+// 9.19.0,
+// H200). Six workloads on two machines took 0.92 to 1.71 times this estimate (docs/results/plans.md).
 struct Seconds {
   double middle, least, most;
 };

@@ -14,7 +14,7 @@ using answer::Answer;
 
 namespace {
 
-// cuDNN's words; for an attribute that is newer than this cuDNN, which it does not know, the rule's.
+// cuDNN's message; for an attribute newer than this cuDNN, the rule's.
 std::string reason_of(const Answer& answer, const attention::AttentionSpec& spec) {
   const bool is_newer = (spec.override_shapes || spec.dynamic_shapes) && !answer.requirements.empty();
   return is_newer ? answer.requirements.front().text : answer::short_reason(answer);
@@ -144,7 +144,7 @@ void KernelSearch::search() {
   } while (is_whole_ && !agrees());
 }
 
-// Compiles a dozen more, at least two of a class; whether their kernels are as foretold.
+// Compiles a dozen more, at least two per class; returns whether their kernels match the prediction.
 bool KernelSearch::agrees() {
   constexpr size_t most = 12, fewest_of_class = 2;
   infer();

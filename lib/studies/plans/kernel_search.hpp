@@ -1,4 +1,4 @@
-// Which kernel the plan of each shape holds, from as few compiled plans as show it.
+// Finds the kernel in each shape's plan with as few compiled plans as possible.
 #pragma once
 
 #include <functional>
@@ -19,9 +19,9 @@ struct Place {
   std::optional<std::string> engine;  ///< "engine 9 KERNEL_CFG=1"; none: refused
   std::string reason;                 ///< why it is refused
   std::optional<std::string> kernel;  ///< identity; of several kernels joined by "+"
-  bool is_compiled = false;           ///< else the kernel is that of a neighbour
-  bool is_checked = false;            ///< compiled to check what was foretold, and as foretold
-  double build_ms = 0;                ///< of a compiled plan, as the next two
+  bool is_compiled = false;           ///< otherwise the kernel is inferred from a neighbour
+  bool is_checked = false;            ///< compiled as a spot check, which confirmed the prediction
+  double build_ms = 0;                ///< of a compiled plan, like the next two
   int64_t workspace_bytes = 0;
   std::optional<int64_t> host_bytes;
 };
@@ -35,9 +35,10 @@ struct Kernel {
 /// Told of each answer.
 using OnPlan = std::function<void(const answer::Answer&)>;
 
-/// Asks for each shape which engine config a program gets (heuristic mode A), then compiles as few as show the kernels.
+/// Asks for each shape which engine config a program gets (heuristic mode A), then compiles as few plans as the kernels
+/// need.
 /// Shapes that differ only in length and have the same engine config are a class, searched by length
-/// (length_classes.hpp). Then others, drawn evenly, are compiled to check: one that differs opens its class again.
+/// (length_classes.hpp). Then evenly drawn others are compiled as a check: one that differs reopens its class.
 class KernelSearch {
  public:
   /// `plan` gives the cuDNN and options; of its groups only the one target is read. All must outlive the search.

@@ -12,7 +12,7 @@ using Indices = std::vector<size_t>;
 
 constexpr int64_t tile = 64;
 
-// 0 for an odd length, 8 for a multiple of 256: B200 has kernels of its own for these.
+// 0 for an odd length, 8 for a multiple of 256, for which B200 has its own kernels.
 int level_of(int64_t tokens) {
   constexpr int64_t most = 512;
   return std::countr_zero(static_cast<uint64_t>(std::gcd(tokens, most)));
@@ -62,7 +62,7 @@ std::vector<Indices> groups_of(const std::vector<ClassLength>& lengths, Grouping
   return groups;
 }
 
-// The one to compile between two neighbours among the compiled with different kernels.
+// The length to compile between two compiled neighbours with different kernels.
 size_t between(const std::vector<ClassLength>& lengths, const Indices& group, size_t low, size_t high) {
   const auto tokens = [&](size_t i) { return lengths[group[i]].tokens; };
   std::optional<size_t> found;

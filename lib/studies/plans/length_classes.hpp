@@ -14,15 +14,16 @@ struct ClassLength {
   std::optional<std::string> kernel = {};  ///< identity; none: not compiled
 };
 
-/// How lengths are put together.
+/// How lengths are grouped.
 enum class Grouping {
-  /// A level is the largest power of two, up to 512, that divides a length. Two levels with the same kernel are one group
+  /// A level is the largest power of two, up to 512, that divides a length. Two levels with the same kernel are one
+  /// group
   /// with the levels between them: a kernel needs a length to be a multiple of something.
   levels_that_agree,
-  each_level,  ///< where a spot check disagreed with that
+  each_level,  ///< if a spot check contradicted that
 };
 
-/// The next ones to compile, by index; none: kernels_of() tells the others. Lengths ascend. Of each group, the first
+/// The next ones to compile, by index; none: kernels_of() infers the others. Lengths ascend. Of each group, the first
 /// and the last 64 tokens are compiled. Between two lengths with different kernels, the neighbours of
 /// a multiple of 64 are compiled first, then the length halfway, until the two are neighbours.
 std::vector<size_t> next_to_compile(const std::vector<ClassLength>& lengths, Grouping grouping);

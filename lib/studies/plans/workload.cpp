@@ -219,7 +219,7 @@ std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::ve
 std::optional<Shape> padded(const Shape& shape, int64_t tokens) {
   Shape longer = shapes_of(shape.spec, {{tokens, shape.length.count}}).front();
   auto& mask = longer.spec.mask;
-  // A query sees no key behind it, so that real queries see real keys only.
+  // A query sees no later key, so real queries see only real keys.
   const bool hides_padding =
       mask.window_right == 0 && mask.alignment == attention::Alignment::top_left && has_query_lengths(shape.spec);
   if (!hides_padding) {

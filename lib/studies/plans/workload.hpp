@@ -25,10 +25,10 @@ struct Length {
 /// allowed.
 std::vector<Length> read_lengths(const std::string& words);
 
-/// A shape of the workload. Each is a plan of its own: cuDNN builds plans for exact sizes.
+/// A shape of the workload. Each has its own plan, because cuDNN builds plans for exact sizes.
 struct Shape {
   attention::AttentionSpec spec;
-  Length length;  ///< of the keys, and of the queries where they vary with them; tokens 0: it has none to vary
+  Length length;  ///< of the keys, and of the queries if they vary too; 0 tokens: no length varies
   std::optional<answer::GivenGraph> given = {};  ///< a program's own graph, asked unchanged
 };
 
@@ -38,20 +38,19 @@ struct BuiltPlans {
   double seconds = 0;  ///< time from start to end of finalize
 };
 
-/// What one program asks for.
+/// The shapes of one program.
 struct Workload {
-  std::string name = {};  ///< of the config whose lengths vary; "": its shapes are configs or graphs
+  std::string name = {};  ///< of the config with varying lengths; "": the shapes are configs or graphs
   std::vector<Shape> shapes;
   std::optional<BuiltPlans> built = {};
-  std::vector<std::string> notes = {};  ///< what of a log is left out, one sentence each
+  std::vector<std::string> notes = {};  ///< parts of a log that were skipped, one sentence each
 };
 
-/// Equal for shapes that differ only in the lengths that vary.
+/// Equal for shapes that differ only in the varying lengths.
 std::string family_of(const Shape& shape);
 
-/// The config at each length. One query is a decoding step, and only the keys vary; with as many queries as keys both
-/// do;
-/// else the keys vary.
+/// The config at each length. With as many queries as keys, both vary. Otherwise, as in a decoding step (one query),
+/// only the keys vary.
 std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::vector<Length>& lengths);
 
 /// The shape with its length rounded up to `tokens`. The padded tokens must be masked: unless the mask is causal over
@@ -64,7 +63,7 @@ struct Bucketing {
   std::vector<int64_t> lengths;  ///< that are left, ascending
   std::vector<Shape> shapes;     ///< that are left; those of families that cannot be padded are unchanged
   bool adds_padding = false;     ///< a mask changes too
-  double work = 1;               ///< operations, times those of the exact lengths
+  double work = 1;               ///< operations relative to those of the exact lengths
 };
 
 /// Lengths rounded up to multiples of 64 to 512, to powers of two, and to the 2, 4 and 8 cheapest lengths of each
