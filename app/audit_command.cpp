@@ -113,7 +113,7 @@ void add_audit(CLI::App& app, Run& run) {
   command->add_option("-t,--target", options->target, "as in probe; default: representative");
   command
       ->add_option("--cudnn", options->cudnns,
-                   "versions or paths, a comma-separated list, or all; default: the one that probe uses")
+                   "comma-separated versions or paths, or all; default: the one that probe uses")
       ->delimiter(',');
   command->add_option("-j,--jobs", options->how.jobs, "worker processes; default: the cores of the machine")
       ->check(check_jobs);

@@ -236,7 +236,7 @@ void add_bugs(CLI::App& app, Run& run) {
       "run", "Run the bugs' experiments with the installed cuDNN; on simulated GPUs, plans are only compiled");
   make->add_option("BUG", options->ids, "ids of bugs; default: all that affect the GPU");
   make->add_option("-t,--target", options->target,
-                   "as in probe; default: this machine's GPUs, else the representative ones");
+                   "as in probe; default: this machine's GPUs, otherwise the representative ones");
   make->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version; comma-separated list, or all");
   make->add_option("--record", options->record, "file of sightings to update (lib/rules/cudnn/sightings.json)")
       ->group("Output");

@@ -118,7 +118,7 @@ void add_limits(CLI::App& app, Run& run) {
   command->add_option("-t,--target", options->target, "as in probe; default: representative")->group("Where");
   command
       ->add_option("--cudnn", options->cudnn,
-                   "versions or paths, a comma-separated list, or all; default: the one that probe uses")
+                   "comma-separated versions or paths, or all; default: the one that probe uses")
       ->group("Where");
   command->add_option("--mode", options->modes, "heuristic modes, comma-separated list of A, B, FALLBACK")
       ->group("How far");

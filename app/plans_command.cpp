@@ -173,11 +173,10 @@ void add_plans(CLI::App& app, Run& run) {
   command
       ->add_flag("--all", options->all, "compile every plan, not only as many as are needed to tell the kernels apart")
       ->group("How far");
-  command->add_option("-t,--target", options->ask.target, "as in probe; default: this machine's GPUs, else h100")
+  command->add_option("-t,--target", options->ask.target, "as in probe; default: this machine's GPUs, otherwise h100")
       ->group("Where");
   command
-      ->add_option("--cudnn", options->ask.cudnn,
-                   "versions or paths, a comma-separated list; default: the one that probe uses")
+      ->add_option("--cudnn", options->ask.cudnn, "comma-separated versions or paths; default: the one that probe uses")
       ->group("Where");
   add_fetch_option(*command, options->ask.fetch);
   command->add_option("-j,--jobs", options->ask.how.jobs, "worker processes; default: the cores of the machine")

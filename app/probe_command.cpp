@@ -188,7 +188,7 @@ void add_probe(CLI::App& app, Run& run) {
   command->add_option("--jax", options->jax, "a call of jax.nn.dot_product_attention" + call_help)
       ->group("What is asked");
   add_field_options(*command, options->configs);
-  add_ask_options(*command, options->ask, "this machine's GPUs, else the representative ones");
+  add_ask_options(*command, options->ask, "this machine's GPUs, otherwise the representative ones");
   command
       ->add_option("--dump-graph", options->dump_graph, "write the operation graph instead of probing it: json or dot")
       ->transform(one_of({"json", "dot"}))

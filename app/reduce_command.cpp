@@ -115,7 +115,7 @@ void add_reduce(CLI::App& app, Run& run) {
   command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, its folder, or a version (9.14)")->group("Where");
   options->how.walk.sweep_where_none = false;
   add_walk_options(*command, options->modes, options->how);
-  command->add_option("-o,--output", options->output, "file for the config")->group("Output");
+  command->add_option("-o,--output", options->output, "output file for the reduced config")->group("Output");
   command->footer(
       "Exit codes: 0 reduced, 2 bad command line or config, or a config that does not fail, 3 environment problem.");
   command->callback([options, &run] { run = [options] { return run_reduce(*options); }; });

@@ -167,7 +167,7 @@ void add_replay(CLI::App& app, Run& run) {
       ->add_flag("--to-config", options->to_config,
                  "print the configs that build these graphs, verified by rebuilding the graphs")
       ->group(what);
-  add_ask_options(*command, options->ask, "this machine's GPUs, else the log's GPU, simulated");
+  add_ask_options(*command, options->ask, "this machine's GPUs, otherwise the log's GPU, simulated");
   command
       ->add_option("--dump-graph", options->dump_graph,
                    "write the operation graphs instead of asking about them: json or dot")

@@ -102,7 +102,7 @@ void add_suggest(CLI::App& app, Run& run) {
       ->group("How far");
   command
       ->add_option("-t,--target", options->ask.target,
-                   "as in probe; default: this machine's GPUs, else the representative ones")
+                   "as in probe; default: this machine's GPUs, otherwise the representative ones")
       ->group("Where");
   command->add_option("--cudnn", options->ask.cudnn, "libcudnn.so.9, its folder, or a version (9.14)")->group("Where");
   command->add_option("-j,--jobs", options->ask.how.jobs, "worker processes; default: the cores of the machine")

@@ -213,7 +213,7 @@ class ScoreReader {
     }
   }
 
-  // Backward, only after the statistics.
+  // In the backward pass, only after the statistics are subtracted.
   bool is_late_padding(size_t i) const {
     return is_bprop(spec_) && statistics_seen_ && !steps_[i].before_statistics && !spec_.mask.padding;
   }

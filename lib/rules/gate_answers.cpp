@@ -39,7 +39,7 @@ bool is_misreading(const GateRule* rule) {
   return rule->status == "wrong results";
 }
 
-// Dates the refusal: from which earlier release on rules of this kind apply, and up to which later release.
+// Dates the refusal: the first and the last release with rules of this kind.
 void date_rules(GateAnswer& answer, const ChosenGate& chosen, const Json& call, bool misreading) {
   if (chosen.release == nullptr) return;
   const auto& releases = chosen.gate->releases;

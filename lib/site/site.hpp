@@ -54,7 +54,7 @@ Json gpu_json(const Axes& axes, const Answers& answers, size_t target);
 std::string version_page(const Axes& axes, const Answers& answers, size_t cudnn);
 Json version_json(const Axes& axes, const Answers& answers, size_t cudnn);
 
-/// The page with what each of these ids means; "" is none. Its file, to which config pages link.
+/// The page with what each of these ids means; "" stands for none. Its file, to which config pages link.
 std::string ids_page(const Axes& axes, const std::set<std::string>& ids);
 constexpr const char* ids_file = "ids.html";
 /// The id of cuDNN's reason; "" for one that is not known.

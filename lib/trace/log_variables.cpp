@@ -19,7 +19,7 @@ LogVariables log_variables(const LogFolder& folder, bool reads_stderr, const Get
   std::vector<LogVariable> wanted = {
       {"CUDNN_LOGLEVEL_DBG", "3", "only level 3 shows graphs"},
       {"CUDNN_LOGDEST_DBG", folder.cudnn_pattern(), "cuDNN's log goes there, and attnprobe does not read it"},
-      {"CUDNN_FRONTEND_LOG_INFO", "1", "cudnn-frontend's own refusals are seen at level 1"},
+      {"CUDNN_FRONTEND_LOG_INFO", "1", "cudnn-frontend reports its own refusals at level 1"},
       {"CUDNN_FRONTEND_LOG_FILE", folder.frontend_file(),
        "cudnn-frontend's log goes there, and attnprobe does not read it"}};
   if (reads_stderr) {

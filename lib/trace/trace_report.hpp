@@ -15,7 +15,7 @@ std::string trace_text(const Trace& trace, const TraceOptions& options, const re
 /// Schema "attnprobe/trace/1" (docs/logs.md).
 Json trace_json(const Trace& trace, const TraceOptions& options);
 
-/// A config document of every distinct attention, each once, on any GPU. "attention 1" is the report's graph 1; those
+/// A config document with every distinct attention once, over all GPUs. "attention 1" is the report's graph 1; those
 /// that cudnn-frontend refused follow. Graphs that no config builds are left out; `left_out` receives their number.
 Json trace_configs(const Trace& trace, int64_t* left_out);
 

@@ -153,7 +153,7 @@ FrontendGraph import_frontend_json(const Json& json) {
 }
 
 bool is_frontend_serialization(std::string_view bytes) {
-  // An object, and the type of its size or of its first key's length.
+  // An object, then the type of its size or of its first key's length.
   return bytes.size() > 1 && bytes[0] == '{' && std::string_view("iUIlL#$").find(bytes[1]) != std::string_view::npos;
 }
 

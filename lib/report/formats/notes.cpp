@@ -117,7 +117,7 @@ std::string obstacles_summary(const Answer& result) {
   const auto frameworks = static_cast<size_t>(std::count_if(result.but.begin(), result.but.end(), is_framework));
   std::string text;
   if (frameworks > most_frameworks)
-    text = fmt::format("{} of {} frameworks refuse it, cannot ask for it or use cuDNN only if you select it",
+    text = fmt::format("{} of {} frameworks refuse it, cannot request it or use cuDNN only if you select it",
                        frameworks, result.frameworks.size());
   for (const auto& obstacle : result.but)
     if (frameworks <= most_frameworks || !is_framework(obstacle)) text += (text.empty() ? "" : "; ") + obstacle.text;

@@ -121,7 +121,7 @@ class Evaluation {
   }
   View view(const std::optional<Uid>& uid) const { return uid ? view(*uid) : View{}; }
 
-  // Errors follow the values.
+  // The errors are stored after the values.
   Value value_of(const Shape& dims, bool exact) const {
     const size_t bytes = static_cast<size_t>(count(dims)) * size_of(device_.real());
     Value value;

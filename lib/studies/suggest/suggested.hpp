@@ -22,7 +22,7 @@ struct Suggested {
   std::vector<OtherModel> other_models;
 };
 
-/// The excluded kinds of changes, from words such as "dtype,layout". `place` begins the Error(usage) for an unknown
+/// The excluded kinds of changes, from words such as "dtype,layout". `place` is the prefix of the Error(usage) for an unknown
 /// word.
 std::set<std::string> read_kept(const std::vector<std::string>& words, const std::string& place);
 
