@@ -30,7 +30,7 @@ std::string check_jobs(const std::string& text) {
   const auto jobs = parse_number<uint64_t>(text);
   if (jobs && *jobs > 0 && *jobs <= most) return "";
   return fmt::format(
-      "\"{}\" is not a number of worker processes for this machine; allowed: 1 to {}; ATTNPROBE_MAX_JOBS raises that",
+      "\"{}\" is not a valid number of worker processes; allowed: 1 to {}; ATTNPROBE_MAX_JOBS raises the limit",
       cut(text), most);
 }
 

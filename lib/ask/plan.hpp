@@ -46,7 +46,7 @@ std::vector<std::string> checked_modes(std::vector<std::string> words, const std
 /// How ways out are searched.
 struct SuggestOptions {
   std::set<std::string> keep = {};  ///< kinds of changes to exclude
-  size_t most = 3;                  ///< ways for one result
+  size_t most = 3;                  ///< ways out per result, at most
   size_t most_asked = 400;          ///< maximum number of questions for one result
   bool two_at_a_time = true;        ///< if no single change is enough
   bool compile = true;              ///< compile the first choice of each way out; otherwise only cuDNN's support check

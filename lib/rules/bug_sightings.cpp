@@ -90,7 +90,7 @@ std::string sightings_text(const std::vector<BugSighting>& sightings) {
   for (const auto& sighting : sightings)
     lines += fmt::format("{}\n    {}", lines.empty() ? "" : ",", json_text(Json(sighting)));
   return fmt::format(
-      "{{\n  \"comment\": \"Where known bugs were looked for, and what was seen: written by `attnprobe bugs run "
+      "{{\n  \"comment\": \"Experiments with known bugs and their outcomes: written by `attnprobe bugs run "
       "--record`.\",\n  \"sightings\": [{}\n  ]\n}}\n",
       lines);
 }

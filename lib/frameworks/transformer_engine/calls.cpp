@@ -48,7 +48,7 @@ std::vector<TransformerEngineQuery> parse_transformer_engine(std::string_view te
     if (!names.insert(query.name).second)
       fail_transformer_engine(query.origin, "name", fmt::format("\"{}\" is the name of another call", query.name));
   }
-  if (queries.empty()) throw Error(ErrorKind::usage, fmt::format("{}: an array of no calls", file_name));
+  if (queries.empty()) throw Error(ErrorKind::usage, fmt::format("{}: an empty array of calls", file_name));
   return queries;
 }
 

@@ -28,8 +28,8 @@ std::map<asking::CellPlace, const CellAnswer*> by_place(const CellTable& table) 
   return answers;
 }
 
-// The first cuDNN here with a yes, by GPU: "9.8.0: h200, b200; 9.14.0: l40s". Versions before the first that was asked
-// are unknown.
+// The first cuDNN here with a yes, by GPU: "9.8.0: h200, b200; 9.14.0: l40s". Versions before the first one asked are
+// unknown.
 std::string since(const CellTable& table, size_t config,
                   const std::map<asking::CellPlace, const CellAnswer*>& answers) {
   std::map<size_t, std::vector<std::string>> targets;  // by index of the first supported version; the last entry: none

@@ -12,7 +12,7 @@ const std::vector<Measurement>& measurements() {
       {"tflops", &T::tflops, "", "", 1, true, "tflops", "TFLOP/s"},
       {"percent_of_peak", &T::percent_of_peak, "", "", 1, true, "peak", "% of peak"},
       {"overhead_ms", &T::overhead_ms,
-       "of the events, measured around an empty kernel, or a small memset where the plan begins with one; not in the times",
+       "overhead of the events, measured around an empty kernel (or a small memset if the plan begins with one); already subtracted from the times",
        ""},
       {"enqueue_ms", &T::enqueue_ms, "host time of cudnnBackendExecute", ""},
   };

@@ -79,7 +79,7 @@ std::array<std::string, 4> options_for(int sm) {
   return {fmt::format("--gpu-architecture=sm_{}", sm), "--std=c++17", "--fmad=true", "--ftz=false"};
 }
 
-// ---- the file that keeps them: a digest of the code, then the code
+// ---- the cache file: a digest of the code, then the code
 
 namespace fs = std::filesystem;
 
@@ -132,7 +132,7 @@ std::vector<char> cached_kernels(int sm, const std::function<std::vector<char>(i
   std::vector<char> code = compile(sm);
   try {
     keep_kernels(*file, code);
-  } catch (const Error&) {  // a full disk only costs the next process the same seconds
+  } catch (const Error&) {  // if the disk is full, the next process compiles again
   }
   return code;
 }

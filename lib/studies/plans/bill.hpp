@@ -14,7 +14,7 @@ namespace attnprobe::plans {
 struct KernelUse {
   std::string identity;      ///< probe::PlanKernel's; of several kernels joined by "+"
   std::string engine;        ///< "engine 9 KERNEL_CFG=1"
-  probe::PlanKernel kernel;  ///< the first, with the code of all
+  probe::PlanKernel kernel;  ///< the first kernel, with the code size of all
   size_t plans = 0;
   int64_t shortest = 0, longest = 0;  ///< lengths with it
 };
