@@ -127,8 +127,7 @@ void add_fetch_option(CLI::App& command, bool& fetch) {
   command
       .add_flag(
           "--fetch", fetch,
-          "download a cuDNN that is missing (the small package, with pip) without asking; ATTNPROBE_FETCH=always or never "
-          "does so for every command")
+          "download a missing cuDNN (the small package, with pip) without asking. ATTNPROBE_FETCH=always does so for every command, and ATTNPROBE_FETCH=never forbids it")
       ->group("Where");
 }
 

@@ -299,8 +299,7 @@ void add_matrix(CLI::App& app, Run& run) {
   command
       ->add_option(
           "-t,--target", options->targets,
-          "device:0, device:all, ids, all, representative, each-sm, or .json files; comma-separated list; default: the files', "
-          "else representative")
+          "device:0, device:all, ids, all, representative, each-sm, or .json files; comma-separated list; default: the files', otherwise representative")
       ->group("Where");
   command
       ->add_option(

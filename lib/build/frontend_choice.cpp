@@ -41,7 +41,7 @@ std::optional<std::string> why_composite(const AttentionSpec& spec, const BuildC
 FrontendChoice forward(AttentionSpec spec, const BuildContext& context) {
   const auto why = why_composite(spec, context);
   spec.pattern = why ? Pattern::sdpa_composite : Pattern::sdpa_unified;
-  return {spec, why.value_or("unified: cudnn-frontend uses the unified SDPA operation where it can"), {}};
+  return {spec, why.value_or("unified: cudnn-frontend uses the unified SDPA operation if it can"), {}};
 }
 
 FrontendChoice backward(AttentionSpec spec, const BuildContext& context) {
@@ -90,7 +90,7 @@ FrontendChoice choose_as_frontend(const AttentionSpec& spec, const BuildContext&
   const std::string release = frontend_release(spec, context.cudnn_version);
   if (!spec.frontend && release != attention::frontend_releases.back())
     made.choice +=
-        fmt::format("; as cudnn-frontend {} builds it, since backward graphs of newer releases fail before cuDNN {}",
+        fmt::format("; as cudnn-frontend {} builds it, because backward graphs of newer releases fail before cuDNN {}",
                     release, attention::newest_frontend_from.short_text());
   return made;
 }

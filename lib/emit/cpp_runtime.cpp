@@ -122,7 +122,7 @@ void listen(bool wanted) {
     cudnn.SetCallback(CUDNN_SEV_ERROR_EN, nullptr, drop);
 }
 
-// The engine configs with the lines that say why not; where none works cuDNN repeats them all in one message.
+// The engine configs with the lines that say why not; if none works, cuDNN repeats them all in one message.
 void print_reasons() {
   bool has_other = false;
   const auto is_repeated = [](const std::string& text) { return text.find("=== error stack") != std::string::npos; };
@@ -177,7 +177,7 @@ void choose_device(const Descriptor& descriptor, Name attribute, const Descripto
   if (device.handle != nullptr) set(descriptor, attribute, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &device.handle);
 }
 
-// Finalizes, and prints the status, the last error and the reasons where that is refused.
+// Finalizes, and prints the status, the last error and the reasons after a refusal.
 bool passes(const char* what, const Descriptor& descriptor) {
   listen(true);
   const int status = cudnn.BackendFinalize(descriptor.handle);

@@ -123,7 +123,7 @@ void add_types_and_layouts(std::vector<Entry>& all) {
                         [](const Context& c) { return stats_strides(c.spec)[3] == 1; }));
   all.push_back(boolean(
       "aligned_strides",
-      "every stride but that of the head dimension, and of the batch where it is ragged, is a multiple of 16 bytes",
+      "every stride but that of the head dimension, and of the batch if it is ragged, is a multiple of 16 bytes",
       [](const Context& c) { return strides_of_16_bytes(c.spec); }));
   all.push_back(boolean(
       "bshd", "every tensor has the order batch, token, head, head dimension; ragged ones token, head, head dimension",
@@ -198,7 +198,7 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(
       boolean("bias", "a bias is added to the scores", [](const Context& c) { return c.spec.bias.has_value(); }));
   all.push_back(
-      {{"bias_shape", KeyKind::text, bias_shapes(), "shape of the bias, 1 where it is shared; null without one"},
+      {{"bias_shape", KeyKind::text, bias_shapes(), "shape of the bias, with 1 for shared axes; null without one"},
        [](const Context& c) { return c.spec.bias ? Json(c.spec.bias->shape) : Json(); }});
   all.push_back(boolean("bias_row_gaps", "other elements follow each row of the bias",
                         [](const Context& c) { return c.spec.bias && has_row_gaps(c.spec); }));

@@ -252,10 +252,11 @@ class Planner {
       }
       const int64_t token = token_stride(t), unit = t.ragged_multiplier.value_or(1);
       if (unit < 1 || token % unit != 0)
-        throw Error(ErrorKind::usage,
-                    fmt::format("ragged offsets of {} (uid {}) count {} elements as one, and a token has {}: no offset "
-                                "says where a sequence begins",
-                                t.name.empty() ? "a tensor" : t.name, t.uid, unit, token));
+        throw Error(
+            ErrorKind::usage,
+            fmt::format(
+                "ragged offsets of {} (uid {}) count {} elements as one, and a token has {}: no offset can express the start of a sequence",
+                t.name.empty() ? "a tensor" : t.name, t.uid, unit, token));
       d.integers = prefix_sums(is_kv(t.role) ? data_.lengths.kv : data_.lengths.q);
       for (size_t i = 0; i < d.integers.size(); ++i) d.integers[i] += static_cast<int64_t>(i) * gap();
       for (int64_t& tokens : d.integers) tokens *= token / unit;

@@ -58,7 +58,7 @@ std::string front_page(const Axes& axes, const Answers& answers) {
   }
   for (size_t c = 0; c < axes.configs.size(); ++c) rows += config_row(axes, answers, c);
   const std::string body = fmt::format(
-      "<main>\n<h1>{}</h1>\n<p class=\"lead\">Which attention cuDNN supports on which GPU, asked of the library itself: {} config{}, {} GPU{}, {} cuDNN version{}, {} to {}. The colours are those of the newest version that was asked.</p>\n{}<p class=\"legend\">{} supported {} supported, with an obstacle {} refused {} failed, timed out or wrong</p>\n<div class=\"scroll\"><table class=\"map\">\n<thead><tr><th>config</th><th class=\"count\">yes</th>{}</tr></thead>\n<tbody id=\"rows\">\n{}</tbody>\n</table></div>\n<h2>What changed in cuDNN</h2>\n<p class=\"chips\">\n{}</p>\n</main>",
+      "<main>\n<h1>{}</h1>\n<p class=\"lead\">The attention that cuDNN supports on each GPU, as the library itself answers: {} config{}, {} GPU{}, {} cuDNN version{}, {} to {}. The colours are those of the newest version that was asked.</p>\n{}<p class=\"legend\">{} supported {} supported, with an obstacle {} refused {} failed, timed out or wrong</p>\n<div class=\"scroll\"><table class=\"map\">\n<thead><tr><th>config</th><th class=\"count\">yes</th>{}</tr></thead>\n<tbody id=\"rows\">\n{}</tbody>\n</table></div>\n<h2>What changed in cuDNN</h2>\n<p class=\"chips\">\n{}</p>\n</main>",
       escaped_html(axes.title), axes.configs.size(), axes.configs.size() == 1 ? "" : "s", axes.targets.size(),
       axes.targets.size() == 1 ? "" : "s", axes.cudnns.size(), axes.cudnns.size() == 1 ? "" : "s",
       escaped_html(short_version(axes.cudnns.front().name)), escaped_html(short_version(axes.cudnns.back().name)),

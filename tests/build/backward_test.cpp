@@ -543,7 +543,7 @@ TEST_CASE("The fp8 scales of the backward pass are where cudnn-frontend puts the
   }
 }
 
-TEST_CASE("The single backward operation has a port for each feature", "[backward]") {
+TEST_CASE("The unified backward operation has a port for each feature", "[backward]") {
   struct Case {
     const char *members, *ports;
     Words score_operations;

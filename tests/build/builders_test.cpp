@@ -991,7 +991,7 @@ TEST_CASE("sdpa becomes the graph that cudnn-frontend builds for this cuDNN", "[
     for (const CudnnVersion version : {first_unified, CudnnVersion{9, 23, 0}}) {
       const BuiltGraph after = build::build_graph(spec, {version});
       CHECK(after.pattern == Pattern::sdpa_unified);
-      CHECK(after.choice == "unified: cudnn-frontend uses the unified SDPA operation where it can");
+      CHECK(after.choice == "unified: cudnn-frontend uses the unified SDPA operation if it can");
       CHECK(operations(after.graph) == Words{"sdpa_forward"});
     }
   }

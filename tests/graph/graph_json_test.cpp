@@ -252,7 +252,7 @@ TEST_CASE("The hash includes every port and attribute of every operation", "[gra
                                            {"sdpa_backward", 22}});
 }
 
-TEST_CASE("The hash includes the operations inside the single one, and their list", "[graph][hash]") {
+TEST_CASE("The hash includes the operations inside the unified one, and their list", "[graph][hash]") {
   for (const OpGraph& graph : every_feature()) {
     if (graph.score_operations.empty()) continue;
     OpGraph fewer = graph;
@@ -416,7 +416,7 @@ TEST_CASE("A port or ragged offset without a tensor is a usage error", "[graph][
   CHECK_THAT(refusal([](Json& j) { j["tensors"][0]["ragged_offset"] = 77; }), ContainsSubstring("77"));
 }
 
-TEST_CASE("Operations inside the single one are checked like the others", "[graph][json]") {
+TEST_CASE("Operations inside the unified one are checked like the others", "[graph][json]") {
   auto refused = [](auto change) {
     Json json = to_json(graph_of(R"("pattern": "sdpa_unified", "softcap": 30)"));
     change(json["score_operations"]);

@@ -28,7 +28,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(_configs.document_of([{"heads": 1}], {"dtype": "bf16"}), [{"heads": 1, "dtype": "bf16"}])
 
     def test_no_question(self):
-        with self.assertRaisesRegex(attnprobe.UsageError, "nothing is asked"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "no question"):
             _configs.document_of(None, {})
 
     def test_file_with_comments(self):
@@ -70,9 +70,9 @@ class Documents(unittest.TestCase):
 
 class Calls(unittest.TestCase):
     def test_one_kind_of_question(self):
-        with self.assertRaisesRegex(attnprobe.UsageError, "torch: heads is given beside it"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "torch: heads is also given"):
             attnprobe.probe(torch={}, heads=1)
-        with self.assertRaisesRegex(attnprobe.UsageError, "torch: jax is given beside it"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "torch: jax is also given"):
             attnprobe.probe(torch={}, jax={})
 
 

@@ -58,7 +58,7 @@ class Plugin(unittest.TestCase):
         self.assertEqual(results, {"test_good": "PASSED", "test_file": "PASSED", "test_by_target": "PASSED", "test_refused": "FAILED",
                                    "test_word": "FAILED", "test_machine": "FAILED", "test_fixture": "PASSED"}, run.stdout)
         for words in ("attention: expected yes; good on h100", "no, head_dim: Embedding dim per head", "workaround (probed)",
-                      'expect: "jes" is no answer', "no answer, this machine lacks something"):
+                      'expect: "jes" is not an answer', "no answer because of an environment problem"):
             self.assertIn(words, run.stdout)
         self.assertNotIn("never", run.stdout.replace('SystemExit("never")', ""))
 

@@ -41,7 +41,7 @@ class Probe(unittest.TestCase):
         self.assertIn("warning: call: query, key, value without a dtype: bf16 is assumed", str(report))
         typed = attnprobe.probe(torch=call, dtype="f16", target="h100", quick=True)
         self.assertEqual((typed.only.config["dtype"], typed.warnings), ("f16", ()))
-        with self.assertRaisesRegex(attnprobe.UsageError, "torch: heads is given beside it"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "torch: heads is also given"):
             attnprobe.probe(torch=call, heads=3)
 
     def test_usage_errors(self):
@@ -146,7 +146,7 @@ class Suggest(unittest.TestCase):
     def test_usage(self):
         with self.assertRaisesRegex(attnprobe.UsageError, 'keep: "datatype" is not a kind of change'):
             attnprobe.suggest(BERT, keep="datatype")
-        with self.assertRaisesRegex(attnprobe.UsageError, "nothing is asked"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "no question"):
             attnprobe.suggest()
 
 
@@ -219,7 +219,7 @@ class Files(unittest.TestCase):
             kept = os.environ[name]
             try:
                 os.environ[name] = "/nowhere/at/all"
-                with self.assertRaisesRegex(attnprobe.EnvironmentProblem, f'{name}: there is no file "/nowhere/at/all"'):
+                with self.assertRaisesRegex(attnprobe.EnvironmentProblem, f'{name}: the file "/nowhere/at/all" does not exist'):
                     find()
             finally:
                 os.environ[name] = kept

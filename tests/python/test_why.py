@@ -115,7 +115,7 @@ class TorchOnItsGpu(unittest.TestCase):
         for choice in (None, raises):
             why = self.why(choice)
             self.assertEqual((why.backend, why.backend_by), ("cudnn", "rule"))
-            self.assertIn("this PyTorch would not say which backend it takes", why.notes)
+            self.assertIn("this PyTorch did not report its backend", why.notes)
 
     def test_named(self):
         others = {"flash_sdp_enabled": False, "mem_efficient_sdp_enabled": False, "math_sdp_enabled": False}

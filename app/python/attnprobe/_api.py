@@ -93,7 +93,7 @@ def _question(config: Optional[ConfigLike], fields: Mapping[str, Any], torch: An
     others = [field for field in fields if field != "dtype"]
     if len(calls) > 1 or config is not None or others:
         beside = "jax" if len(calls) > 1 else "config" if config is not None else others[0]
-        raise UsageError(f"{calls[0]}: {beside} is given beside it; allowed: a config, torch or jax, one of them")
+        raise UsageError(f"{calls[0]}: {beside} is also given; allowed: only one of a config, torch and jax")
     return {"torch": torch, "jax": jax, "dtype": fields.get("dtype")}
 
 

@@ -55,7 +55,7 @@ def _no_double(pairs: List[Tuple[str, Any]], name: str) -> Dict[str, Any]:
     if len(members) != len(pairs):
         keys = [key for key, _ in pairs]
         double = next(key for key in keys if keys.count(key) > 1)
-        raise UsageError(f'config: {name}: "{double}" is there twice in one object')
+        raise UsageError(f'config: {name}: "{double}" appears twice in one object')
     return members
 
 
@@ -65,7 +65,7 @@ def document_of(config: Optional[ConfigLike], fields: Mapping[str, Any]) -> Any:
     if config is None:
         if not fields:
             raise UsageError(
-                "nothing is asked; give a config, fields of one (heads=12, seqlen=512, head_dim=64), torch= or jax="
+                "no question; give a config, fields of one (heads=12, seqlen=512, head_dim=64), torch= or jax="
             )
         return dict(fields)
     document = read_document(config) if isinstance(config, (str, os.PathLike)) else config
@@ -94,7 +94,7 @@ def version_of(cudnn: Any, option: str = "cudnn") -> Optional[str]:
     if isinstance(cudnn, os.PathLike):
         return str(os.fspath(cudnn))
     if isinstance(cudnn, float):
-        raise UsageError(f'{option}: {cudnn} is a number, in which 9.2 and 9.20 are one; write "{cudnn}"')
+        raise UsageError(f'{option}: {cudnn} is a number, and 9.2 equals 9.20; write "{cudnn}"')
     raise UsageError(f'{option}: {cudnn!r} is no cuDNN; allowed: a version ("9.14"), a folder, a libcudnn.so.9')
 
 

@@ -45,7 +45,7 @@ class CudnnLog:
         self._saved: Dict[str, Optional[str]] = {}
         self._file: Any = None
         self._size = 0
-        #: what the file does not hold since it would be longer than most_bytes
+        #: bytes that were dropped beyond most_bytes
         self.left_out = 0
         self.path = ""
         self._token = secrets.token_hex(8)
@@ -143,7 +143,7 @@ def _functions_of(library: str) -> Any:
         set_callback, get_callback = loaded.cudnnSetCallback, loaded.cudnnGetCallback
     except (OSError, AttributeError) as problem:
         raise EnvironmentProblem(
-            f"watch: cuDNN is loaded from {library}, and its log cannot be switched on: {problem}"
+            f"watch: cuDNN is loaded from {library}, and its log cannot be enabled: {problem}"
         ) from problem
     set_callback.argtypes, set_callback.restype = [ctypes.c_uint, ctypes.c_void_p, ctypes.c_void_p], ctypes.c_int
     get_callback.argtypes = [ctypes.POINTER(ctypes.c_uint), ctypes.POINTER(ctypes.c_void_p), ctypes.POINTER(ctypes.c_void_p)]

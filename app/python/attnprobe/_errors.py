@@ -18,7 +18,7 @@ class Error(Exception):
 
     def __init__(self, message: str, *, code: Optional[int] = None) -> None:
         super().__init__(message)
-        #: of JSON-RPC, where the service answered it
+        #: of JSON-RPC, if the service returned it
         self.code = code
 
 
@@ -29,7 +29,7 @@ class UsageError(Error, ValueError):
 
 
 class EnvironmentProblem(Error):
-    """The machine lacks something: cuDNN, the packaged library or program, memory. It says nothing about the graph."""
+    """Environment problem: cuDNN, the packaged library or program, or memory is missing. It says nothing about the graph."""
 
     kind = "environment"
 

@@ -21,18 +21,18 @@ class Refusal(Document):
     headline: str = ""
     #: the sentence
     said: str = ""
-    #: the line that it stands in
+    #: its line
     line: str = ""
     first_line: int = 0
     times: int = 1
     means: str = ""
-    #: the likeliest first
+    #: most likely first
     causes: Tuple[str, ...] = ()
     help: str = ""
     next: str = ""
     versions: str = ""
     source: str = ""
-    #: "refusal", "general", "note", or "reading" of facts and of what was asked
+    #: "refusal", "general", "note", or "reading" (of facts and answers)
     kind: str = ""
     in_log: bool = False
 
@@ -47,7 +47,7 @@ class BugInText(Document):
     versions: str = ""
     #: options of ``attnprobe`` that show it
     experiment: str = ""
-    #: what of the text it fits
+    #: the facts of the text that it fits
     why: str = ""
     is_strong: bool = False
 
@@ -61,7 +61,7 @@ class TextCall(Document):
 
     line: int = 0
     call: str = ""
-    #: what was assumed where the source does not say it
+    #: assumptions that the source leaves open
     read_as: Tuple[str, ...] = ()
     target: str = ""
     target_is_named: bool = False
@@ -70,14 +70,14 @@ class TextCall(Document):
     is_taken: bool = False
     change: str = ""
     source: str = ""
-    #: who was asked, and what cuDNN says
+    #: who answered, and cuDNN's answer
     answered: str = ""
-    #: the version that needs and bugs are about
+    #: the version that ``needs`` and ``bugs`` refer to
     cudnn: str = ""
     needs: Tuple[str, ...] = ()
     bugs: Tuple[str, ...] = ()
     framework: str = ""
-    #: what ``--torch`` or ``--jax`` takes
+    #: the value for ``--torch`` or ``--jax``
     asked: Any = None
 
     def __str__(self) -> str:
@@ -125,27 +125,27 @@ class Explanation(Document):
     """Who refused, why and what to do. Schema ``attnprobe/explain/1``."""
 
     schema: str = ""
-    #: the one that leads first
+    #: the leading one first
     refusals: Tuple[Refusal, ...] = ()
     graphs: Tuple[LoggedGraph, ...] = ()
     exceptions: Tuple[str, ...] = ()
     frontend_refusals: Tuple[Mapping[str, Any], ...] = ()
-    #: programs that handed the call on
+    #: programs that passed the call on
     callers: Tuple[Any, ...] = ()
-    #: known bugs of cuDNN that it may be about
+    #: possible known bugs of cuDNN
     bugs: Tuple[BugInText, ...] = ()
     own_words: OwnWords = OwnWords()
-    #: calls that its source makes
+    #: calls in its source
     calls: Tuple[TextCall, ...] = ()
-    #: what else the text tells
+    #: other facts in the text
     told: Tuple[Any, ...] = ()
     problems: Tuple[str, ...] = ()
     advice: str = ""
-    #: who was asked about the attention that the text tells of, and what the answer was
+    #: who answered the text's question, and the answer
     asked: str = ""
-    #: the fact that would decide, where nothing is established
+    #: the fact that would decide, if nothing is established
     missing: str = ""
-    #: a command that tells more
+    #: a command with more information
     next: str = ""
 
     def __str__(self) -> str:
@@ -162,7 +162,7 @@ class Explanation(Document):
         lines += [f"the call in {call}" for call in self.calls]
         if self.next:
             lines.append(f"next: {self.next}")
-        return "\n".join(lines) or "nothing in it says that somebody refused"
+        return "\n".join(lines) or "no refusal found in it"
 
     def _repr_html_(self) -> str:
         parts = []

@@ -13,7 +13,7 @@ def escaped(text: object) -> str:
 
 
 def answer(usable: Optional[object], verdict: str) -> str:
-    """yes, but or no in its colour; cuDNN's verdict where it is open."""
+    """yes, but or no in its colour; cuDNN's verdict if it is open."""
     word = str(usable) if usable is not None else verdict
     return f'<b style="color:{_COLOURS.get(word, "#8250df")}">{escaped(word)}</b>'
 

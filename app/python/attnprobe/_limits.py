@@ -18,9 +18,9 @@ class Run(Document):
     first: int = 0
     last: int = 0
     step: int = 1
-    #: multiples of it are left out; 0: none
+    #: multiples of it are excluded; 0: none
     except_multiples_of: int = 0
-    #: how many numbers are in it, and how many of them were asked; the others are inferred from their neighbours
+    #: the number of values in it, and how many of them were asked; the others are inferred from their neighbours
     count: int = 0
     asked: int = 0
 
@@ -43,18 +43,18 @@ class Run(Document):
 
 @dataclass(frozen=True, repr=False)
 class Edge(Document):
-    """Why a supported run begins, ends, leaves numbers out, or is a but."""
+    """Why a supported run begins, ends, has gaps, or is a but."""
 
     #: "below", "above", "between" or "inside"
     side: str = ""
     #: the number that was asked
     value: int = 0
-    #: what it is answered with
+    #: its answer
     answer: str = ""
     category: str = ""
-    #: in the words of who refuses
+    #: in the words of the refusing layer
     reason: str = ""
-    #: "cuDNN", or who else says so
+    #: "cuDNN", or another layer
     source: str = ""
     engine: Optional[int] = None
 
@@ -97,14 +97,14 @@ class LimitsRow(Document):
     varied: Mapping[str, Any] = field(default_factory=dict)
     #: of a field of numbers: the whole range
     runs: Tuple[Run, ...] = ()
-    #: why the runs that are taken are what they are
+    #: why the supported runs begin and end
     edges: Tuple[Edge, ...] = ()
     #: of a field of words: each of them
     values: Tuple[Value, ...] = ()
     #: of a map by time
     times: Tuple[Time, ...] = ()
     asked: int = 0
-    #: how many random numbers were not as predicted, after which the row was asked at a finer grid
+    #: the number of wrong predictions, after which the row was asked on a finer grid
     surprises: int = 0
 
     def answer(self, value: Any) -> str:
@@ -115,7 +115,7 @@ class LimitsRow(Document):
         for one in self.values:
             if one.value == value:
                 return one.answer
-        raise UsageError(f"answer: {value!r} is not one of the values that were looked at")
+        raise UsageError(f"answer: {value!r} is not one of the values in this answer")
 
     @property
     def taken(self) -> Tuple[Run, ...]:
@@ -138,7 +138,7 @@ class LimitsLine(Document):
     cudnns: Tuple[str, ...] = ()
     #: their places in Limits.rows
     rows: Tuple[int, ...] = ()
-    #: where support goes on to the end of a range that nobody named: whether the first choice there compiled
+    #: if support reaches the end of a default range: whether the first choice there compiled
     end_compiled: Optional[bool] = None
 
 
@@ -147,14 +147,14 @@ class Limits(Document):
     """Where support begins and ends. Schema ``attnprobe/limits/1``."""
 
     schema: str = ""
-    #: asks it again
+    #: the command that asks it again
     command: str = ""
     #: "field", and "range" or "values"
     axis: Mapping[str, Any] = field(default_factory=dict)
     configs: Tuple[Mapping[str, Any], ...] = ()
-    #: what of the shape nobody said: "heads 8"
+    #: assumed parts of the shape: "heads 8"
     assumed: Tuple[str, ...] = ()
-    #: questions that were put to cuDNN, and the cells that the answer is for
+    #: questions to cuDNN, and the cells of the answer
     asked: int = 0
     cells: int = 0
     #: the longest gap: numbers of a run in a row that were not asked
@@ -167,7 +167,7 @@ class Limits(Document):
     def only(self) -> LimitsRow:
         """The only row."""
         if len(self.rows) != 1:
-            raise UsageError(f"only: there are {len(self.rows)} rows; allowed: limits of one row")
+            raise UsageError(f"only: {len(self.rows)} rows; allowed: limits with one row")
         return self.rows[0]
 
     def table(self) -> List[List[str]]:

@@ -165,7 +165,7 @@ class KnownBug(Document):
     id: str = ""
     what: str = ""
     advice: str = ""
-    #: empty where no fixed version is known
+    #: empty if no fixed version is known
     fixed_in: str = ""
     of_compiling: bool = False
     of_other_configs: bool = False
@@ -194,7 +194,7 @@ class FrontendEngine(Document):
     id: str = ""
     what: str = ""
     by_default: bool = False
-    #: the environment variable that offers it; empty where it is by_default
+    #: the environment variable that enables it; empty if it is enabled by default
     switch_on: str = ""
     provided: str = ""
     needs: str = ""
@@ -228,7 +228,7 @@ class Framework(_behaviour.Framework, Document):
     #: known
     takes: str = ""
     text: str = ""
-    #: what runs then, where that is known
+    #: what runs then, if known
     instead: str = ""
     #: the first release that refuses it; empty if the oldest known one does too
     refused_since: str = ""
@@ -237,7 +237,7 @@ class Framework(_behaviour.Framework, Document):
     refusals: Tuple[GateRefusal, ...] = ()
     #: how a program selects cuDNN
     by_name: str = ""
-    #: that the release pins; empty where it pins none, or none was read
+    #: that the release pins; empty if it pins none, or none was read
     cudnn: str = ""
     frontend: str = ""
     #: what was assumed of the call, and what follows the gate
@@ -285,7 +285,7 @@ class Result(_behaviour.Result, Document):
     #: the first cuDNN that supports the config on this target. Asked (the next older installed one refuses it) or by
     #: the version rules; absent if unknown
     since: Optional[Since] = field(default=None, metadata={"key": "from"})
-    #: the version rules say this; cuDNN was not asked, since it is before 9.8 or not installed
+    #: the version rules say this; cuDNN was not asked, because it is older than 9.8 or not installed
     by_rule: bool = False
     environment_broken: bool = False
     expect: str = ""

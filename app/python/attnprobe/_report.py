@@ -37,7 +37,7 @@ class Report(Several[Result], Document):
     tool: Mapping[str, Any] = field(default_factory=dict)
     host: Mapping[str, Any] = field(default_factory=dict)
     results: Tuple[Result, ...] = ()
-    #: what was assumed of a framework's call, and what of it is not asked
+    #: assumptions about a framework's call, and parts of it that were not asked
     warnings: Tuple[str, ...] = ()
 
     @property

@@ -23,7 +23,7 @@ def _packaged(variable: str, name: str) -> Optional[str]:
     given = os.environ.get(variable)
     if given:
         if not os.path.isfile(given):
-            raise EnvironmentProblem(f'{variable}: there is no file "{given}"')
+            raise EnvironmentProblem(f'{variable}: the file "{given}" does not exist')
         return os.path.abspath(given)
     packaged = _BIN / name
     return str(packaged) if packaged.is_file() else None
@@ -163,7 +163,7 @@ def _encoded(request: Mapping[str, Any]) -> bytes:
     try:
         return json.dumps(request, allow_nan=False, default=_plain).encode()
     except (TypeError, ValueError) as problem:
-        raise UsageError(f"{request['method']}: what was given is not JSON: {problem}") from problem
+        raise UsageError(f"{request['method']}: the parameters are not JSON: {problem}") from problem
 
 
 def _plain(value: Any) -> Any:
@@ -175,7 +175,7 @@ def _plain(value: Any) -> Any:
     item = getattr(value, "item", None)
     if callable(item):
         return item()
-    raise TypeError(f"{type(value).__name__} is no value of a config")
+    raise TypeError(f"{type(value).__name__} is not a valid value in a config")
 
 
 _lock = threading.Lock()

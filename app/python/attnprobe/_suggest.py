@@ -22,13 +22,13 @@ class Suggestion(Document):
     usable: Optional[Usable] = None
     but: Tuple[Obstacle, ...] = ()
     root_cause: Optional[RootCause] = None
-    #: the cheapest first, each asked and compiled
+    #: cheapest first, each asked and compiled
     ways_out: Tuple[WayOut, ...] = ()
     #: representative GPUs on which the same config is a yes
     gpus: Tuple[str, ...] = ()
     #: other head dimensions, and the GPUs on which they work: keys "head_dim_qk", "head_dim_v", "gpus"
     other_models: Tuple[Mapping[str, Any], ...] = ()
-    #: changes that were left untried when it gave up: ``most_asked``
+    #: changes that were not tried because of ``most_asked``
     not_tried: int = 0
 
     @property
@@ -88,7 +88,7 @@ class Sighting(Document):
     bug: str = ""
     gpu: str = ""
     cudnn: str = ""
-    #: what became of it: "wrong_result", "right", …
+    #: its outcome: "wrong_result", "right", …
     seen: str = ""
     what: str = ""
     simulated: bool = False

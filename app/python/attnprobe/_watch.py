@@ -37,7 +37,7 @@ class SeenGraph(Document):
 
     number: int = 0
     description: str = ""
-    #: whether it is an attention that attnprobe can ask about elsewhere: then ``config`` is there
+    #: whether attnprobe can ask about it elsewhere; then ``config`` is set
     recognised: bool = False
     hash: Optional[str] = None
     #: for :func:`attnprobe.probe`
@@ -51,7 +51,7 @@ class SeenGraph(Document):
     modes: Tuple[Mode, ...] = ()
     engine_configs: Tuple[EngineConfig, ...] = ()
     notes: Tuple[str, ...] = ()
-    #: "works", "refused", or None where cuDNN was asked for no engine
+    #: "works", "refused", or None if cuDNN was asked for no engine
     verdict: Optional[str] = None
     root_cause: Optional[RootCause] = None
 
@@ -76,14 +76,14 @@ class Seen:
     def __init__(self) -> None:
         self._graphs: Optional[Tuple[SeenGraph, ...]] = None
         self._explanation: Optional[Explanation] = None
-        #: what stood in the way
+        #: what prevented a complete record
         self.notes: Tuple[str, ...] = ()
 
     @property
     def graphs(self) -> Tuple[SeenGraph, ...]:
         """Every distinct operation graph, in the order in which cuDNN got them."""
         if self._graphs is None:
-            raise UsageError("seen.graphs: the watch is still going on; read it behind the with block")
+            raise UsageError("seen.graphs: the watch is still running; read it after the with block")
         return self._graphs
 
     @property
@@ -125,7 +125,7 @@ def watch(most_megabytes: int = _MOST_MEGABYTES) -> Iterator[Seen]:
     """
     global _is_watching
     if _is_watching:
-        raise UsageError("watch: another watch is going on in this process; cuDNN has one log")
+        raise UsageError("watch: another watch is running in this process; cuDNN has one log")
     log = _cudnn_log.CudnnLog(most_megabytes << 20)
     _is_watching = True
     seen = Seen()
@@ -145,7 +145,7 @@ def _read(seen: Seen, log: _cudnn_log.CudnnLog) -> None:
     seen._graphs = ()
     notes = []
     if log.left_out:
-        notes.append(f"{log.left_out >> 20} MB of cuDNN's log were left out: what is counted is too low")
+        notes.append(f"{log.left_out >> 20} MB of cuDNN's log were dropped, so counts are too low")
     if os.path.getsize(log.path):
         listed, problem = _asked("replay", "--list", log.path)
         if listed is not None:

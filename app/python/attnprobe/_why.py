@@ -19,18 +19,18 @@ _FIRST_THAT_SIMULATES = 90800
 class Why:
     """The backend for a call, why it is not cuDNN, cuDNN's answer, and what to change."""
 
-    #: "cudnn"; another backend by its name where it is known ("flash", "efficient", "math", "xla"); "other" where it is
-    #: known only that it is not cuDNN; "none" where the call raises
+    #: "cudnn"; another backend by its name if known ("flash", "efficient", "math", "xla"); "other" if it is
+    #: only known not to be cuDNN; "none" if the call raises
     backend: str
-    #: who says so: "torch" (it was asked: the tensors are on its GPU) or "rule" (the rules of its gate)
+    #: the evidence: "torch" (PyTorch was asked, with tensors on its GPU) or "rule" (the rules of its gate)
     backend_by: str
     #: the framework's gate
     gate: Framework
-    #: the GPU that was meant
+    #: the GPU of the question
     target: Target
-    #: cuDNN's answers to the graphs of the call: forward and, where a gradient is asked for, backward
+    #: cuDNN's answers to the graphs of the call: forward and, if a gradient is needed, backward
     report: Report
-    #: the call as it was described to attnprobe
+    #: the call in the form that attnprobe reads
     call: Mapping[str, Any]
     #: the obstacles, in order
     reasons: Tuple[str, ...]
@@ -103,7 +103,7 @@ def one_target(report: Report, option: str = "target") -> Target:
     """The GPU of a report of one call."""
     ids = dict.fromkeys(result.target.id for result in report)
     if len(ids) != 1:
-        raise UsageError(f"{option}: why is asked of one GPU at a time; these are {len(ids)}: {', '.join(ids)}")
+        raise UsageError(f"{option}: only one GPU at a time is allowed; these are {len(ids)}: {', '.join(ids)}")
     return report[0].target
 
 

@@ -30,7 +30,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     """Runs a command; the exit code of the process."""
     parser = argparse.ArgumentParser(prog="python3 -m attnprobe.ci", description=__doc__.splitlines()[0] if __doc__ else None)
     commands = parser.add_subparsers(dest="command", required=True, metavar="matrix | check")
-    _add_matrix(commands.add_parser("matrix", help="a matrix, its report, what changed since a baseline"))
+    _add_matrix(commands.add_parser("matrix", help="asks a matrix, writes its report and lists changes since a baseline"))
     _add_check(commands.add_parser("check", help="reads config files, and asks cuDNN about each config"))
     options = parser.parse_args(_with_values(list(sys.argv[1:] if arguments is None else arguments)))
     os.environ.setdefault("ATTNPROBE_FETCH", "always")  # nobody answers a prompt in a job
@@ -60,17 +60,16 @@ def _words(text: str) -> List[str]:
 
 def _add_matrix(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--configs", required=True, help="config files, or patterns of them; blanks or line breaks between")
-    add("--targets", default="", help="as --target of attnprobe matrix; default: the files', else representative")
-    add("--cudnn", default="", help='versions to fetch and ask ("9.14 latest"); default: the one that is found')
-    add("--framework", default="", help="whose gates are asked too")
-    add("--baseline", default="", help="a lock file of `attnprobe matrix --baseline`, which must be there; or an earlier report or the "
-        "folder of one, which need not be yet")
-    add("--fail-on", default="regression", help="changes since an earlier report for which it fails, as of attnprobe diff; "
-        "of a lock it is what got worse")
+    add("--configs", required=True, help="config files or patterns, separated by blanks or line breaks")
+    add("--targets", default="", help="as --target of attnprobe matrix; default: the files', otherwise representative")
+    add("--cudnn", default="", help='versions to fetch and ask ("9.14 latest"); default: the one found on the machine')
+    add("--framework", default="", help="frameworks with gates to check too")
+    add("--baseline", default="", help="an existing lock file of `attnprobe matrix --baseline`; or an earlier report or its folder, which may be missing")
+    add("--fail-on", default="regression", help="changes since an earlier report that fail the job, as in attnprobe diff; with a lock, "
+        "worse answers fail it")
     add("--out", default="attnprobe-report", help="folder for the report; default: attnprobe-report")
-    add("--title", default="", help="of the page")
-    add("--options", default="", help="more options of attnprobe matrix, as a shell reads them")
+    add("--title", default="", help="title of the page")
+    add("--options", default="", help="further options of attnprobe matrix, quoted as for a shell")
     add("--summary", default=os.environ.get("GITHUB_STEP_SUMMARY", ""), help="file for the report in Markdown; default: $GITHUB_STEP_SUMMARY")
     add("--outputs", default=os.environ.get("GITHUB_OUTPUT", ""), help="file for lines name=value; default: $GITHUB_OUTPUT")
 
@@ -78,9 +77,9 @@ def _add_matrix(parser: argparse.ArgumentParser) -> None:
 def _add_check(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("files", nargs="*", help="config files")
-    add("--target", default="", help="GPUs; default: those that a file names, else h100")
-    add("--cudnn", default="", help="the cuDNN that is asked")
-    add("--need-cudnn", action="store_true", help="fail where there is no cuDNN to ask; else the files are only read")
+    add("--target", default="", help="GPUs; default: those that a file names, otherwise h100")
+    add("--cudnn", default="", help="the cuDNN to ask")
+    add("--need-cudnn", action="store_true", help="fail if there is no cuDNN to ask; otherwise the files are only read")
 
 
 def _program(*arguments: str, quiet: bool = False) -> Tuple[int, str]:
@@ -96,7 +95,7 @@ def _matrix(options: argparse.Namespace) -> int:
     if lock:
         arguments += ["--baseline", options.baseline]
     elif options.baseline and pathlib.Path(options.baseline).resolve() in (out.resolve(), (out / "report.json").resolve()):
-        raise UsageError(f"--baseline: {options.baseline} is --out, which is written anew; allowed: another folder")
+        raise UsageError(f"--baseline: {options.baseline} is --out, which is overwritten; allowed: another folder")
     versions = _fetched(_words(options.cudnn))
     for option, value in (("--target", options.targets), ("--cudnn", ",".join(versions)), ("--framework", options.framework),
                           ("--title", options.title)):
@@ -172,7 +171,7 @@ def _changes(baseline: str, out: pathlib.Path, fail_on: str) -> Tuple[str, int]:
     if not baseline:
         return "", 0
     if not os.path.exists(baseline):
-        print(f"attnprobe.ci: no baseline yet: {baseline} is not there")
+        print(f"attnprobe.ci: no baseline yet: {baseline} does not exist")
         return "", 0
     code, text = _program("diff", baseline, str(out), "--format", "md", "--fail-on", fail_on, quiet=True)
     if code not in (0, 1):

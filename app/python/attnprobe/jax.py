@@ -33,8 +33,7 @@ def why(
 ) -> Why:
     """The backend that JAX uses for these arrays, why it is not cuDNN, cuDNN's answer, and what to change.
 
-    The arguments are those of ``jax.nn.dot_product_attention``; arrays, ``jax.ShapeDtypeStruct`` and tracers will do, and
-    JAX is not imported. ``grad`` says whether the call is differentiated, which the call itself cannot see.
+    The arguments are those of ``jax.nn.dot_product_attention``; arrays, ``jax.ShapeDtypeStruct`` and tracers are accepted, and JAX is not imported. ``grad`` says whether the call is differentiated, which the call itself cannot see.
 
     target: one GPU; by default that of the arrays. cudnn, plans, quick: as for ``attnprobe.torch.why``.
     """

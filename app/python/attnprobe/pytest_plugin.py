@@ -78,7 +78,7 @@ def _failure_of(mark: pytest.Mark, item: pytest.Item) -> str:
     words = dict(mark.kwargs)
     try:
         if len(mark.args) > 1 or mark.args and "config" in words:
-            raise UsageError("more than a config is given without a name; allowed: one config, the rest by names")
+            raise UsageError("only a config may be given without a name; name the other arguments")
         config = mark.args[0] if mark.args else words.pop("config", None)
         expect = words.pop("expect", None)
         if "targets" in words:
@@ -94,7 +94,7 @@ def _failure_of(mark: pytest.Mark, item: pytest.Item) -> str:
     except UsageError as problem:
         return f"pytest.mark.attention: {problem}"
     except EnvironmentProblem as problem:
-        return f"attention: no answer, this machine lacks something: {problem}"
+        return f"attention: no answer because of an environment problem: {problem}"
     return "\n".join(_text(result, expect) for result in report if not _is_met(result, expect))
 
 
@@ -110,7 +110,7 @@ def _check_words(expect: Optional[Expectation]) -> None:
     given: List[str] = list(expect.values()) if isinstance(expect, Mapping) else [] if expect is None else [expect]
     for word in given:
         if word not in _WORDS:
-            raise UsageError(f'expect: "{word}" is no answer; allowed: {", ".join(_WORDS)}, or a dict of these by target')
+            raise UsageError(f'expect: "{word}" is not an answer; allowed: {", ".join(_WORDS)}, or a dict of these by target')
 
 
 def _expected(result: Result, expect: Optional[Expectation]) -> str:

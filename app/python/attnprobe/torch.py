@@ -57,7 +57,7 @@ def why(
     is_there = target is None and _device_type(query) == "cuda"
     if target is None:
         if not is_there:
-            raise UsageError(f'target: query is on {_device(query)}, so which GPU is meant has to be said, such as target="h100"')
+            raise UsageError(f'target: query is on {_device(query)}, so name the GPU, for example target="h100"')
         target = f"device:{query.device.index or 0}"
     # The tensors count as tensors on the target.
     for name in ("query", "key", "value", "attn_mask"):
@@ -157,7 +157,7 @@ def _nested(query: Any, key: Any, value: Any) -> Dict[str, Any]:
     lengths: Optional[List[int]] = None
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if not tensor.is_nested:
-            raise UsageError(f"{name}: is not nested, and others are; allowed: all three, or none")
+            raise UsageError(f"{name}: is not nested, but others are; allowed: all three, or none")
         parts = tensor.unbind()
         if not parts or any(part.dim() != 3 for part in parts):
             raise UsageError(f"{name}: a nested tensor whose parts are not (heads, length, head dimension)")
@@ -216,9 +216,9 @@ def _chosen(torch: Any, query: Any, key: Any, value: Any, attn_mask: Any, dropou
 def _notes(notes: Tuple[str, ...], by: str, is_there: bool, backend: str, takes: str) -> Tuple[str, ...]:
     added = []
     if by == "torch" and (backend == "cudnn") != (takes in ("yes", "wrong")):
-        added.append("PyTorch and attnprobe's rules of it disagree; PyTorch is right: please report it")
+        added.append("PyTorch contradicts attnprobe's rules for it. PyTorch is right; please report this")
     if is_there and by == "rule":
-        added.append("this PyTorch would not say which backend it takes")
+        added.append("this PyTorch did not report its backend")
     if by == "rule" and os.environ.get("TORCH_CUDNN_SDPA_DEPRIORITIZED") == "1":
         added.append("TORCH_CUDNN_SDPA_DEPRIORITIZED=1 is set: PyTorch tries cuDNN last, only if you select it")
     return (*notes, *added)

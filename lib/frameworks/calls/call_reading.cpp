@@ -152,7 +152,7 @@ std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::str
       found.call[framework] = releases.front();
     else if (releases.size() == 1)
       found.guesses.push_back(
-          fmt::format("by the rules of the newest release, since those of {} are unknown", releases.front()));
+          fmt::format("by the rules of the newest release, because those of {} are unknown", releases.front()));
     const JsonSource source{fmt::format("{}:{}", file_name, found.line), ": ", false};
     try {
       FrameworkCall call = reader.read(JsonView(found.call, source));

@@ -223,7 +223,7 @@ class SourceReader {
                                   [](const Json& one) { return one.is_object() && one.value("requires_grad", false); });
     if (trains && !asks) {
       call.call["query"]["requires_grad"] = true;
-      call.guesses.emplace_back("with a gradient, since the source calls backward()");
+      call.guesses.emplace_back("with a gradient, because the source calls backward()");
     }
   }
 

@@ -151,7 +151,7 @@ void FrontendAttentionReader::find_block_mask() {
   if (lost == unused.end()) return;
   if (mask_at_q) q->second = *lost;
   spec_.block_mask = true;
-  note("the block mask has no port in the JSON; it and Q were told apart by their types");
+  note("the block mask has no port in the JSON; attnprobe distinguished it from Q by their types");
 }
 
 // Fields that cudnn-frontend writes from 1.25 on.
@@ -262,7 +262,7 @@ void FrontendAttentionReader::read_bias(const FrontendTensor& t) {
   bias.shape.clear();
   for (size_t i = 0; i < whole.size(); ++i) {
     if (t.dims.size() != whole.size() || (t.dims[i] != 1 && t.dims[i] != whole[i]))
-      tensor_place(t).wrong(fmt::format("as \"dim\" [{}], with 1 where it is broadcast", fmt::join(whole, ", ")));
+      tensor_place(t).wrong(fmt::format("as \"dim\" [{}], with 1 for broadcast axes", fmt::join(whole, ", ")));
     bias.shape += t.dims[i] == 1 && (whole[i] != 1 || i == 0) ? '1' : letters[i];
   }
   if (type_of(t) != spec_.dtype) bias.dtype = type_of(t);

@@ -106,7 +106,7 @@ std::string replay_text(const replay::Replay& replay, const std::vector<size_t>&
   out += "\n";
   if (!replay.problem.empty()) out += fmt::format("  the file: {}\n", replay.problem);
   if (history.broken_entries > 0)
-    out += fmt::format("  entries without their end: {} (cuDNN cuts long ones off)\n", history.broken_entries);
+    out += fmt::format("  incomplete entries: {} (cuDNN truncates long ones)\n", history.broken_entries);
   for (const auto& problem : history.problems) out += wrapped(problem, 2, style.width);
   for (const auto& graph : replay.graphs) {
     if (!numbers.empty() && std::find(numbers.begin(), numbers.end(), graph.number) == numbers.end()) continue;

@@ -200,8 +200,9 @@ const std::vector<ResultMember>& result_members() {
        }},
       {"by_rule", true,
        [] {
-         return described(type("boolean"),
-                          "the version rules say this; cuDNN was not asked, since it is before 9.8 or not installed");
+         return described(
+             type("boolean"),
+             "the version rules say this; cuDNN was not asked, because it is older than 9.8 or not installed");
        },
        [](const Answer& r, Json& j) {
          if (r.by_rule) j["by_rule"] = true;

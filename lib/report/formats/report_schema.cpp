@@ -136,11 +136,11 @@ Json framework_schema() {
       {{"title", "\"PyTorch 2.15.0\""},
        {"takes",
         "whether a call reaches cuDNN. `by_name`: only if the program selects it. `not_in_call`: the call cannot express the config. `wrong`: cuDNN computes something other than the call means. `unknown`: no rules of this release are known"},
-       {"instead", "what runs then, where that is known"},
+       {"instead", "what runs then, if known"},
        {"refused_since", "the first release that refuses it; empty if the oldest known one does too"},
        {"taken_from", "the first later release that accepts it; empty for none"},
        {"by_name", "how a program selects cuDNN"},
-       {"cudnn", "that the release pins; empty where it pins none, or none was read"},
+       {"cudnn", "that the release pins; empty if it pins none, or none was read"},
        {"notes", "what was assumed of the call, and what follows the gate"}});
   with(json["properties"]["refusals"]["items"],
        {{"since", "the release that introduced the rule; empty: older than all known ones"}});
@@ -179,11 +179,11 @@ Json report_schema() {
       {"root_cause", root_cause()},
       {"source", of_struct<rules::Source>()},
       {"requirement", of_struct<rules::Requirement>()},
-      {"known_bug", with(of_struct<rules::KnownBug>(), {{"fixed_in", "empty where no fixed version is known"}})},
+      {"known_bug", with(of_struct<rules::KnownBug>(), {{"fixed_in", "empty if no fixed version is known"}})},
       {"frontend", of_struct<rules::FrontendAnswer>()},
       {"frontend_engine",
        with(of_struct<rules::FrontendEngine>(),
-            {{"switch_on", "the environment variable that offers it; empty where it is by_default"}})},
+            {{"switch_on", "the environment variable that enables it; empty if it is enabled by default"}})},
       {"framework", framework_schema()},
       {"obstacle", of_struct<answer::Obstacle>()},
       {"result", result()}};
