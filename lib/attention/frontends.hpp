@@ -14,7 +14,7 @@ inline const std::vector<std::string> frontend_releases{"1.23", "1.24", "1.25", 
                                                         "1.28", "1.29", "1.30", "1.31", "1.32"};
 
 /// Before this cuDNN, backward graphs of newer releases fail. With a padding mask, those of 1.26 and later crash cuDNN
-/// (rules/cudnn/known_bugs.json, padding_twice). The Python packages of 1.24 to 1.26 build none (package_reshape_mode).
+/// (rules/cudnn/known_bugs.json, padding_twice). The Python packages of 1.24 to 1.26 build no such graph (package_reshape_mode).
 inline constexpr CudnnVersion newest_frontend_from{9, 10, 0};
 
 /// The release that the spec names; else the newest that works with this cuDNN.

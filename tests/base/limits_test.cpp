@@ -171,7 +171,7 @@ TEST_CASE("Options that are not numbers or too large are refused in one line", "
       {"--timeout=-1", "\"-1\" is not a time in seconds"},
       {"--timeout 1e300", "\"1e300\" is not a time in seconds"},
       {"--jobs 100000", "\"100000\" is not a valid number of worker processes; allowed: 1 to "},
-      {"--jobs 0", "\"0\" is not a number of worker processes"},
+      {"--jobs 0", "\"0\" is not a valid number of worker processes"},
       {"--repeat=-1", "--repeat: "}};
   for (const auto& [option, message] : cases) {
     const Run run = run_attnprobe(problem + option);

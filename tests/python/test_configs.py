@@ -53,7 +53,7 @@ class Documents(unittest.TestCase):
     def test_versions(self):
         self.assertEqual(_configs.version_of("9.14"), "9.14")
         self.assertEqual(_configs.version_of(pathlib.Path("/x")), "/x")
-        with self.assertRaisesRegex(attnprobe.UsageError, "9.2 and 9.20"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "9.2 equals 9.20"):
             _configs.version_of(9.2)
         with self.assertRaisesRegex(attnprobe.UsageError, "no cuDNN"):
             _configs.version_of(9)
