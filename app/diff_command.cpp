@@ -105,7 +105,7 @@ void add_diff(CLI::App& app, Run& run) {
       ->check(check_share);
   command->add_option(
       "--fail-on", options->fail_on,
-      "changes that give exit code 1; comma-separated list; regression (default): now_no, yes_to_but, wrong, lost (crashes, hangs or fails now), slower; any; none; the others are " +
+      "changes that cause exit code 1; comma-separated list; regression (default): now_no, yes_to_but, wrong, lost (crashes, hangs or fails now), slower; any; none; the others are " +
           other_kinds());
   command->add_option("-f,--format", options->format, "table, md or json")->transform(one_of({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "output file; default: standard output");

@@ -133,7 +133,7 @@ int doctor_of_process(const DoctorOptions& options) {
 void add_doctor(CLI::App& app, Run& run) {
   auto options = std::make_shared<DoctorOptions>();
   auto* command = app.add_subcommand("doctor", "Show what this machine has and what works on it");
-  auto* cudnn = command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it");
+  auto* cudnn = command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that contains it");
   auto* python = command->add_option(
       "--python", options->python,
       "examine a Python environment instead, without importing anything; give its interpreter, its folder or a site-packages folder");

@@ -79,7 +79,7 @@ void add_targets(CLI::App& app, Run& run) {
   };
   auto options = std::make_shared<DumpOptions>();
   auto* dump_command = command->add_subcommand("dump", "capture this machine's GPU as a target file");
-  dump_command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that holds it");
+  dump_command->add_option("--cudnn", options->cudnn, "libcudnn.so.9, or a folder that contains it");
   dump_command->add_option("--device", options->device, "index of the GPU");
   dump_command->add_option("-o,--output", options->path, "file; default: standard output");
   dump_command->callback(

@@ -339,7 +339,7 @@ std::vector<std::string> documents_in(const std::string& folder) {
     for (const char* ending : {".json", ".json.gz", ".json.xz"})
       if (entry.path().filename().string().ends_with(ending) && entry.is_regular_file())
         files.push_back(entry.path().string());
-  if (files.empty()) throw Error(ErrorKind::usage, fmt::format("{}: the folder holds no .json file", folder));
+  if (files.empty()) throw Error(ErrorKind::usage, fmt::format("{}: the folder contains no .json file", folder));
   std::sort(files.begin(), files.end());
   return files;
 }

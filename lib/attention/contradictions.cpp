@@ -35,7 +35,8 @@ void check_lengths(const AttentionSpec& spec, const char* key, const std::vector
     found.push_back({"mask", fmt::format("\"{}\" has {} lengths for a batch of {}", key, lengths.size(), spec.batch)});
   for (const int64_t length : lengths)
     if (length > longest)
-      found.push_back({"mask", fmt::format("\"{}\" holds {}, more than the sequence length {}", key, length, longest)});
+      found.push_back(
+          {"mask", fmt::format("\"{}\" contains {}, more than the sequence length {}", key, length, longest)});
 }
 
 void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found) {

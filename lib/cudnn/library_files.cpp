@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A partial read would also give a digest, which would mean another library.
+// A partial read would also have a digest, but that of a different library.
 [[noreturn]] void unreadable(const fs::path& file) {
   throw Error(ErrorKind::environment, fmt::format("{}: cannot be read", file.string()));
 }

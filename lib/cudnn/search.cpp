@@ -89,7 +89,7 @@ fs::path named_library(const std::string& path, const std::string& by) {
     if (fs::is_regular_file(file, ignored)) return file;
   }
   throw Error(ErrorKind::environment,
-              fmt::format("{}: \"{}\" is neither a libcudnn.so.9 nor a folder that holds one", by, path));
+              fmt::format("{}: \"{}\" is neither a libcudnn.so.9 nor a folder that contains one", by, path));
 }
 
 // site-packages of the active virtual environment, of the Python on PATH and of the usual system places. Found by

@@ -175,7 +175,7 @@ Message message_of(const rules::FrameworkGate& gate, const std::vector<const rul
   if (is_one_reason) return message;
   message.id = fmt::format("{}_or_{}_more", message.id, rules.size() - 1);
   message.means =
-      fmt::format("{} gives this message for {} different reasons and does not tell which.", gate.title, rules.size());
+      fmt::format("{} gives this message for {} different reasons and does not say which.", gate.title, rules.size());
   message.next = "ask about the call itself, with its shape, release and GPU";
   message.says_why = false;
   message.versions = {""};

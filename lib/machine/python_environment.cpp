@@ -392,7 +392,7 @@ class Inspection {
                           unmet.front().text, unmet.front().source.text),
               rules::gpu_suffices(plainest.spec, *cudnn, sm)
                   ? fmt::format("{} install -U {}{}", command_, wheel_prefix, cudnn_major_)
-                  : "use another attention backend on this GPU: no cuDNN has one for it");
+                  : "use another attention backend: no cuDNN release supports attention on this GPU");
       return;
     }
   }

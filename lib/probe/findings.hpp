@@ -179,7 +179,7 @@ struct Stage {
   Stage(std::string text_ = "") : text(std::move(text_)) {}
   Stage(const char* text_) : text(text_) {}
   Stage(Step step_, std::string text_) : step(step_), text(std::move(text_)) {}
-  /// For a step with an engine config; `what` begins its text.
+  /// For a step with an engine config. The step's text begins with `what`.
   Stage(Step step_, const std::string& what, int64_t engine_, Knobs knobs_);
 
   bool is_at(Step step_, const EngineConfigFindings& config) const {

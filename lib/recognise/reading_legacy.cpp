@@ -141,7 +141,7 @@ void read_dropout_scale(Reading& reading, const GraphView& view, graph::Uid p_tr
   const auto scale = product == nullptr ? std::nullopt : view.value(product->b);
   if (!scale) {
     reading.assumed.emplace_back(
-        "dropout: the backward graph of this pattern holds only its scale, and not the value; none is assumed");
+        "dropout: the backward graph of this pattern contains only its scale, not the value; none is assumed");
     return;
   }
   if (*scale <= 1) return;

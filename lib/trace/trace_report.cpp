@@ -162,8 +162,8 @@ std::string plans_text(const Trace& trace, const TextStyle& style) {
 // Why there may be nothing to report.
 std::string nothing_text(const TraceFindings& findings) {
   if (findings.processes.empty())
-    return "no process wrote a cuDNN log: none loaded cuDNN, or none used it. A framework that refuses a call prints at most a warning: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
-  return "cuDNN was loaded, but none of its graphs is attention. A framework that refuses a call prints at most a warning: --stderr reads it, `attnprobe probe --framework …` asks its rule.";
+    return "no process wrote a cuDNN log: none loaded cuDNN, or none used it. A framework that refuses a call prints at most a warning. --stderr also reads warnings; `attnprobe probe --framework …` checks the framework's rules.";
+  return "cuDNN was loaded, but none of its graphs is attention. A framework that refuses a call prints at most a warning. --stderr also reads warnings; `attnprobe probe --framework …` checks the framework's rules.";
 }
 
 std::string others_text(const TraceFindings& findings) {

@@ -52,7 +52,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   const char* cure = "";
   if (error == EMFILE || error == ENFILE) cure = "; `ulimit -n` allows too few open files";
   if (error == EAGAIN) cure = "; `ulimit -u` allows too few processes, or --jobs asks for too many";
-  if (error == ENOMEM) cure = "; --jobs with fewer takes less memory";
+  if (error == ENOMEM) cure = "; fewer --jobs need less memory";
   if (error == ENOENT && access("/proc/self/exe", F_OK) != 0)
     cure = "; /proc is not mounted, so a program cannot find itself";
   throw Error(ErrorKind::environment,

@@ -143,7 +143,7 @@ TEST_CASE("The option --causal is added to the file's window", "[cli]") {
 TEST_CASE("exit code 2: the error names the bad option or field", "[cli]") {
   const std::pair<const char*, const char*> cases[] = {
       {"--config /nowhere.json", "/nowhere.json: cannot be opened: No such file or directory"},
-      {"--config app", "app: the folder holds no .json file"},
+      {"--config app", "app: the folder contains no .json file"},
       {"--heads 8", "--seqlen"},
       {"--heads eight --seqlen 1 --head-dim 8", "--heads: \"eight\" is not an integer from 1 to"},
       {"--heads 8 --seqlen 128 --head-dim 64 --dtype f17",

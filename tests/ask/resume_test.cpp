@@ -54,7 +54,7 @@ TEST_CASE("a folder may be merged into itself, but other cells in it are an erro
   CHECK(merge(folder.path("a") + " " + folder.path("b"), "a").exit_code == 0);
   folder.check_equal("whole", "a");
   check_refused(merge(folder.path("b") + " --allow-missing", "a"),
-                folder.path("a/cells.jsonl") + ": the folder already holds a different matrix");
+                folder.path("a/cells.jsonl") + ": the folder already contains a different matrix");
   folder.check_equal("whole", "a");
   CHECK(merge(folder.path("b") + " --allow-missing --overwrite", "a").exit_code == 0);
   // A refused merge leaves its folder unchanged.

@@ -117,7 +117,7 @@ TEST_CASE("A config file is read, and a missing one is named", "[config]") {
   CHECK(names(load_configs(folder.path())) == Names{"from-file", "second"});
   std::filesystem::create_directory(folder.path() / "empty");
   CHECK(usage_error([&] { load_configs(folder.path() / "empty"); }) ==
-        (folder.path() / "empty").string() + ": the folder holds no .json file");
+        (folder.path() / "empty").string() + ": the folder contains no .json file");
 }
 
 // ---- shorthands

@@ -357,7 +357,7 @@ TEST_CASE("Contradictory masks are refused", "[mask]") {
   CHECK(refusal(R"("mask": {"padding": true, "seqlens_q": [1, 2, 3]})") ==
         "x.json: /mask: \"seqlens_q\" has 3 lengths for a batch of 2");
   CHECK(refusal(R"("mask": {"padding": true, "seqlens_kv": [1, 6]})") ==
-        "x.json: /mask: \"seqlens_kv\" holds 6, more than the sequence length 5");
+        "x.json: /mask: \"seqlens_kv\" contains 6, more than the sequence length 5");
   CHECK(refusal(R"("mask": {"seqlens_kv": [1, 2]})") ==
         "x.json: /mask: \"seqlens_kv\" is given without \"padding\": true");
 }

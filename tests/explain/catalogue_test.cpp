@@ -69,7 +69,7 @@ TEST_CASE("A message that a gate uses for several reasons names none of them", "
   REQUIRE_FALSE(answer.refusals.empty());
   const auto& refusal = answer.refusals.front();
   CHECK_THAT(refusal.headline, ContainsSubstring("Transformer Engine's gate refused"));
-  CHECK_THAT(refusal.means, ContainsSubstring("different reasons and does not tell which"));
+  CHECK_THAT(refusal.means, ContainsSubstring("different reasons and does not say which"));
   CHECK(refusal.means.find("fp8") == std::string::npos);
 }
 

@@ -120,7 +120,7 @@ TEST_CASE("ragged calls use Transformer Engine's batch and token buckets if it p
   CHECK(cumulative.forward->ragged_offsets == DataType::i32);
   CHECK(cumulative.backward->batch == 32);
   CHECK(note_on(cumulative.changed, "cu_seqlens") != nullptr);
-  CHECK_THAT(note_on(cumulative.changed, "batch_size")->why, StartsWith("backward, stands as 32"));
+  CHECK_THAT(note_on(cumulative.changed, "batch_size")->why, StartsWith("backward, becomes 32"));
   const auto dense = graphs_with(ragged, rtx5090);
   CHECK(dense.forward->batch == 5);
   CHECK(dense.forward->seqlen_q == 256);

@@ -237,7 +237,7 @@ TEST_CASE("answers: a log, as text", "[te]") {
   CHECK_THAT(run.out, ContainsSubstring("not passed to cuDNN"));
   // head dimensions 192 and 128, THD
   CHECK_THAT(run.out, ContainsSubstring("standard input:7; logged on sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"));
-  CHECK_THAT(run.out, ContainsSubstring("num_tokens_q = 4416, num_tokens_kv = 4416: stands as 8192"));
+  CHECK_THAT(run.out, ContainsSubstring("num_tokens_q = 4416, num_tokens_kv = 4416: becomes 8192"));
   CHECK_THAT(run.out, ContainsSubstring("cuda_graph = false"));
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("libcudnn.so.9 or its folder is missing", "[environment]") {
   fs::remove(copy.file("libcudnn.so.9"));
   const Run run = run_attnprobe(problem + copy.option());
   CHECK(run.exit_code == 3);
-  CHECK(contains(run.err, "is neither a libcudnn.so.9 nor a folder that holds one"));
+  CHECK(contains(run.err, "is neither a libcudnn.so.9 nor a folder that contains one"));
   CHECK(run_attnprobe(problem + " --cudnn /nowhere").exit_code == 3);
   CHECK(run_attnprobe(problem, {{"ATTNPROBE_CUDNN", "/nowhere"}}).exit_code == 3);
 }

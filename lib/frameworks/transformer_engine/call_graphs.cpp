@@ -118,7 +118,7 @@ class Builder {
   void note_mask(const attention::AttentionSpec& spec, bool windows, bool square) {
     if (!windows && (query_.window_size_left >= 0 || query_.window_size_right > 0))
       unseen("window_size", fmt::format("({}, {})", query_.window_size_left, query_.window_size_right),
-             "Transformer Engine gives windows to FP8 graphs only from cuDNN 9.21");
+             "Transformer Engine passes windows to FP8 graphs only from cuDNN 9.21");
     if (query_.window_size_right > 0 && spec.mask.window_right == 0 && windows)
       changed("window_size_right", std::to_string(query_.window_size_right), "becomes 0, the causal mask's");
     const std::string given = query_.bottom_right_diagonal ? "true" : "false";
@@ -150,21 +150,20 @@ class Builder {
     const bool backward_only = !forward && cumulative_lengths(query_, device_);
     if (spec.batch != query_.batch_size && (noting() || backward_only))
       changed("batch_size", std::to_string(query_.batch_size),
-              fmt::format("{}stands as {}, {}", backward_only ? "backward, " : "", spec.batch, why));
+              fmt::format("{}becomes {}, {}", backward_only ? "backward, " : "", spec.batch, why));
     if (!noting()) return;
     for (const auto& [ragged, side, tokens, longest, extent] :
          {std::tuple(ragged_q(query_), "q", query_.num_tokens_q, query_.max_seqlen_q, spec.seqlen_q),
           std::tuple(ragged_kv(query_), "kv", query_.num_tokens_kv, query_.max_seqlen_kv, spec.seqlen_kv)}) {
       if (!ragged) continue;
       if (tokens != extent)
-        changed(fmt::format("num_tokens_{}", side), std::to_string(tokens),
-                fmt::format("stands as {}, {}", extent, why));
+        changed(fmt::format("num_tokens_{}", side), std::to_string(tokens), fmt::format("becomes {}, {}", extent, why));
       unseen(fmt::format("max_seqlen_{}", side), std::to_string(longest),
-             "a ragged graph holds the token count; each sequence's length comes at run time");
+             "a ragged graph contains the token count; each sequence's length is known only at run time");
     }
     if (cumulative)
       changed("cu_seqlens", "cumulative",
-              "TE gives cuDNN 9.24 and later cumulative lengths; the graph here has one length per sequence");
+              "TE passes cumulative lengths to cuDNN 9.24 and later; the graph here has one length per sequence");
   }
 
   attention::AttentionSpec forward() {

@@ -158,7 +158,7 @@ void FrontendAttentionReader::read_layouts() {
   spec_.v = paged_v() ? TensorLayout{"bshd", {}} : layouts[2];
   for (const auto& layout : layouts)
     if (layout.strides && layout.ragged())
-      note("ragged with strides that no layout name gives; a config file has no words for both");
+      note("ragged with strides that no layout name describes; a config file cannot express both");
   if (o_tensor_.strides.empty()) {
     note("O has no strides in the JSON; the layout of Q is assumed");
     return;

@@ -69,8 +69,9 @@ void check_replaceable(const fs::path& file, const std::vector<std::unique_ptr<P
     if (part->log && fs::equivalent(part->log->file(), file, absent)) return;
   throw Error(
       ErrorKind::usage,
-      fmt::format("{}: the folder already holds a different matrix; name another --out, or --overwrite to replace it",
-                  file.string()));
+      fmt::format(
+          "{}: the folder already contains a different matrix; name another --out, or --overwrite to replace it",
+          file.string()));
 }
 
 }  // namespace

@@ -103,7 +103,7 @@ TEST_CASE("Outliers are counted on both sides, and kept", "[timing]") {
 
 // ---- stopping
 
-TEST_CASE("Quiet samples stop after enough of them and enough time", "[timing]") {
+TEST_CASE("sampling stops after enough quiet samples and enough time", "[timing]") {
   CHECK(rule_after(Values(10, 50)).check(0) == Stop::quiet);
   CHECK(rule_after(Values(10, 49)).check(0) == Stop::not_yet);   // 490 ms
   CHECK(rule_after(Values(9, 1000)).check(0) == Stop::not_yet);  // 9 samples
@@ -139,7 +139,7 @@ TEST_CASE("Steady noise stops at every 16th sample after 64 estimates, but growi
   CHECK(growing.check(15) == Stop::time_up);
 }
 
-TEST_CASE("The rule agrees with its definition and keeps 512 estimates", "[timing]") {
+TEST_CASE("the stopping rule follows its definition and keeps 512 estimates", "[timing]") {
   // A slow start, with an effect on the noise that fades slowly.
   std::mt19937 random(7);
   std::uniform_real_distribution<double> near_one(0.9, 1.1);
