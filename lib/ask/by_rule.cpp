@@ -59,7 +59,8 @@ std::string why_by_rule(CudnnVersion version) {
   if (version < first_that_simulates)
     return fmt::format("cuDNN {} cannot simulate a GPU; {} is the first that can", version.text(),
                        first_that_simulates.short_text());
-  return fmt::format("cuDNN {} is not installed; `attnprobe cudnn fetch {}` gets it", version.text(), version.text());
+  return fmt::format("cuDNN {} is not installed; `attnprobe cudnn fetch {}` downloads it", version.text(),
+                     version.text());
 }
 
 Answers answer_by_rule(const std::vector<Question>& questions, const std::vector<gpu::Target>& targets,

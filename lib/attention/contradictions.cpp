@@ -92,7 +92,7 @@ void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   if (spec.rope && is_bprop(spec)) found.push_back({"rope", "attnprobe builds it only for the forward pass"});
   if (spec.rope && spec.rope->k && spec.pattern == Pattern::sdpa_composite)
     found.push_back({"rope",
-                     "the composite graph gets K transposed, and cuDNN's operation does not rotate a transposed K "
+                     "the composite graph has K transposed, and cuDNN's operation does not rotate a transposed K "
                      "(measured, 9.24 to 9.28); use pattern \"sdpa_unified\", or {\"k\": false}"});
   if (spec.rope && spec.rope->k && spec.paged && spec.paged->k)
     found.push_back({"rope", "attnprobe does not rotate a paged K; use {\"k\": false}"});

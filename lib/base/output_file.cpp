@@ -57,7 +57,7 @@ void check_link(const fs::path& asked, const fs::path& link, const struct stat& 
   if (stat(folder_of(link).c_str(), &folder) != 0) fail_output(asked, errno);
   if (!is_trusted(status.st_uid) || !is_trusted(folder.st_uid))
     refuse_output(asked, fmt::format("{} is a link that belongs to another user, or is in another user's folder; "
-                                     "name the file that is meant",
+                                     "name the file itself",
                                      link == asked ? std::string("it") : link.string()));
 }
 

@@ -125,7 +125,7 @@ std::vector<ChosenGate> choose_gates(const std::vector<std::string>& words, cons
   for (size_t i = 0; i < chosen.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       if (title_of(chosen[i]) == title_of(chosen[j]))
-        throw Error(ErrorKind::usage, fmt::format("{}: {} is asked for twice", option, title_of(chosen[i])));
+        throw Error(ErrorKind::usage, fmt::format("{}: {} is named twice", option, title_of(chosen[i])));
   return chosen;
 }
 

@@ -124,7 +124,7 @@ std::vector<FrontendEngine> frontend_engines(const attention::AttentionSpec& spe
 
 std::string text_of(const FrontendEngine& engine) {
   std::string text = fmt::format("{} ({}", engine.what, engine.id);
-  text += engine.by_default ? "; offered by itself" : fmt::format("; with {}", engine.switch_on);
+  text += engine.by_default ? "; enabled by default" : fmt::format("; with {}", engine.switch_on);
   if (!engine.provided.empty()) text += fmt::format("; provided that {}", engine.provided);
   return text + ")";
 }

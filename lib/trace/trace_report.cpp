@@ -135,7 +135,7 @@ std::string worked_text(const ReplayedGraph& graph, size_t processes, const Text
   line += fmt::format("; cuDNN {}", logged.cudnn_version.text());
   if (!logged.device.empty() || logged.sm != 0)
     line += fmt::format(" on {}", logged.device.empty() ? fmt::format("sm_{}", logged.sm) : logged.device);
-  if (!explanation.works) line += "; the log does not show that an engine was asked for";
+  if (!explanation.works) line += "; the log does not show whether an engine was requested";
   out += wrapped(line, 3, style.width) + engines_text(graph, style);
   for (const auto& bug : explanation.known_bugs)
     out +=

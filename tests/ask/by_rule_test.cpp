@@ -112,7 +112,7 @@ TEST_CASE("a missing cuDNN from 9.8 on is answered by rule, while installed vers
   CHECK(yes.exit_code == 0);
   CHECK_THAT(yes.out, ContainsSubstring("yes: by rule: nothing refuses it"));
   CHECK_THAT(yes.out,
-             ContainsSubstring("By rule: cuDNN 9.17.9 is not installed; `attnprobe cudnn fetch 9.17.9` gets it."));
+             ContainsSubstring("By rule: cuDNN 9.17.9 is not installed; `attnprobe cudnn fetch 9.17.9` downloads it."));
   CHECK(run_attnprobe(question + " --quick --format json").json()["results"][0]["by_rule"] == true);
 
   // Needs 9.18.1; the tests' own cuDNN is newer.

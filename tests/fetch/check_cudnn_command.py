@@ -256,7 +256,7 @@ class CudnnCommand(unittest.TestCase):
 
     def test_no_prompt_without_a_terminal(self):
         said = self.run_it(*QUESTION, "--cudnn", "9.19.1.2", code=0).stdout
-        self.assertIn("By rule: cuDNN 9.19.1 is not installed; `attnprobe cudnn fetch 9.19.1` gets it", said)
+        self.assertIn("By rule: cuDNN 9.19.1 is not installed; `attnprobe cudnn fetch 9.19.1` downloads it", said)
         self.assertEqual(self.asked(), [])
         self.assertIn("allowed: always, never", self.run_it(*QUESTION, "--cudnn", "9.19.1.2", code=2, ATTNPROBE_FETCH="sometimes").stderr)
         self.run_it(*QUESTION, "--cudnn", "9.19.1.2", code=0, ATTNPROBE_FETCH="never")

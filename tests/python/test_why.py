@@ -47,7 +47,7 @@ class Jax(unittest.TestCase):
 
     def test_what_is_given(self):
         q = Array(2, 1024, 8, 64)
-        with self.assertRaisesRegex(attnprobe.UsageError, "target: query is on no GPU"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "target: query is not on a GPU"):
             attnprobe.jax.why(q, q, q)
         with self.assertRaisesRegex(attnprobe.UsageError, "key: a list"):
             attnprobe.jax.why(q, [1], q, target="h200")

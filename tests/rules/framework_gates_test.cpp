@@ -225,7 +225,7 @@ TEST_CASE("an unknown framework or a missing release is refused with the allowed
                                                         "mean \"pytorch\"?); allowed: \"all\", \"cudnn.jl\""));
   CHECK_THAT(refused_words("torch==new"),
              ContainsSubstring("\"new\" is not a release; allowed: numbers such as 2.11.0"));
-  CHECK_THAT(refused_words("torch,PyTorch"), ContainsSubstring("PyTorch 2.15.0 is asked for twice"));
+  CHECK_THAT(refused_words("torch,PyTorch"), ContainsSubstring("PyTorch 2.15.0 is named twice"));
   CHECK_THAT(refused_words(""), ContainsSubstring("\"\" is an unknown framework"));
 }
 

@@ -90,7 +90,7 @@ TEST_CASE("An engine of cudnn-frontend is listed with its prerequisites", "[rule
     return all;
   };
   CHECK(text(R"({"pass": "bprop", "sm": 100, "head_dim_qk": 512, "head_dim_v": 512})") ==
-        "sm100 bprop, f16 and bf16, head dimensions above 256 (d512) (sdpa_bwd_sm100; offered by itself)\n");
+        "sm100 bprop, f16 and bf16, head dimensions above 256 (d512) (sdpa_bwd_sm100; enabled by default)\n");
   CHECK(
       text(R"({"sm": 120, "dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "current"})") ==
       "sm120 forward, fp8 (sdpa_fwd_prefill_sm120_fp8; with CUDNN_FRONTEND_ENABLE_FROST_ENGINES=1; provided that Amax_S "

@@ -43,7 +43,7 @@ def why(
     if target is None:
         target = _gpu_of(query)
         if target is None:
-            raise UsageError('target: query is on no GPU, so which one is meant has to be said, such as target="h100"')
+            raise UsageError('target: query is not on a GPU; name a target, such as target="h100"')
     report = _why.asked("jax", call, target, cudnn, plans, quick)
     gate = _why.gate_of(report, "jax")
     return Why(

@@ -249,7 +249,7 @@ void FrontendAttentionReader::read_score_features() {
   spec_.max_logit = outputs_.count("Max") != 0;
   spec_.sum_exp = outputs_.count("Sum_exp") != 0;
   if (is_bprop(spec_) && spec_.sink && outputs_.count("DSINK_TOKEN") == 0)
-    note("the gradient of the sink is not asked for; attnprobe's graph has it");
+    note("the JSON does not request the gradient of the sink; attnprobe's graph has it");
   if (const auto bias = input("Bias")) read_bias(*bias);
   if (node_.has("rescale_threshold")) note("rescale_threshold is set; attnprobe's graph does not set it");
   note("a score modifier function, if there was one, is not in cudnn-frontend's JSON");

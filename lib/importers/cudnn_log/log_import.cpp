@@ -103,7 +103,7 @@ class LogImport {
 
   void add(const LoggedOperation& source, std::vector<graph::Operation>& list) {
     if (!add_as<0>(source, list))
-      result_.missing.push_back(fmt::format("{}: attnprobe knows no such operation", source.label));
+      result_.missing.push_back(fmt::format("{}: attnprobe does not know this operation", source.label));
   }
 
   template <size_t I>

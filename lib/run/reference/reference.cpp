@@ -253,7 +253,7 @@ class Evaluation {
     const Shape sx = four(slicing_.at(op.x).strides), sy = four(slicing_.at(op.y).strides);
     const bool swaps = x[2] == y[3] && x[3] == y[2] && (x[2] != x[3] || (sx[2] < sx[3]) != (sy[2] < sy[3]));
     if (x[0] != y[0] || x[1] != y[1] || (!swaps && x != y))
-      throw Error(ErrorKind::internal, "the reference knows no reshape but one that swaps the last two axes");
+      throw Error(ErrorKind::internal, "the reference supports only reshapes that swap the last two axes");
     if (swaps) {
       std::swap(v.dims[2], v.dims[3]);
       std::swap(v.strides[2], v.strides[3]);
