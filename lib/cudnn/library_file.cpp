@@ -118,7 +118,7 @@ bool is_cut_off(const std::filesystem::path& path) {
 std::optional<std::string> why_not_a_library(const std::filesystem::path& path) {
   const ElfFile file(path);
   if (file.end() == 0) return "is not a shared library";
-  if (is_cut_off(path)) return "is cut off";
+  if (is_cut_off(path)) return "is truncated";
   if (!file.is_for_this_machine()) return "is for another processor";
   return std::nullopt;
 }

@@ -14,7 +14,7 @@ std::string version_of_file(const std::filesystem::path& path);
 /// Whether an ELF library ends before its tables say. Loading such a file kills the process with SIGBUS.
 bool is_cut_off(const std::filesystem::path& path);
 
-/// Why a file is not a complete shared library for this machine's processor ("is cut off"); none if it is one.
+/// Why a file is not a complete shared library for this machine's processor ("is truncated"); none if it is one.
 std::optional<std::string> why_not_a_library(const std::filesystem::path& path);
 
 /// The folder of a libcudnn.so.9's sub-libraries: its own, or that of the file that it links to.

@@ -344,7 +344,7 @@ TEST_CASE("a matrix file is read as strictly as a config file, compressed or not
   CHECK(refusal(R"({"config_files": "none-*.json"})").rfind(": /config_files: ", 0) == 0);
   CHECK(refusal(R"({"targets": ["h200"], "config_files": []})") == ": no config in it");
   CHECK_THAT(refusal(R"({"targets": ["h200"], "config_files": ["l40s"]})"),
-             StartsWith(": /config_files/0: \"l40s\" means ") && EndsWith("/l40s, which does not exist"));
+             StartsWith(": /config_files/0: \"l40s\" refers to ") && EndsWith("/l40s, which does not exist"));
   CHECK_THAT(refusal(R"({"targets": ["h200"], "config_files": ""})"), EndsWith(", which is a folder"));
   // Documents that name each other: a chain that is too long, and ten that each name ten, four levels deep, which are
   // too many.

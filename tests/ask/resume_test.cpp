@@ -72,7 +72,7 @@ TEST_CASE("a second run into one folder is refused, naming the process that hold
     const FolderLock lock(folder.path("m"));
     CHECK(lock.problem().empty());
     const std::string holder =
-        fmt::format("--out {}: another attnprobe writes there (process {} on ", folder.path("m"), getpid());
+        fmt::format("--out {}: another attnprobe is writing there (process {} on ", folder.path("m"), getpid());
     check_refused(folder.run("m"), holder);
     check_refused(folder.run("m", "--no-cache --resume"), holder);
     check_refused(run_attnprobe("merge " + folder.path("m") + " --out " + folder.path("m")), holder);

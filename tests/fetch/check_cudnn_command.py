@@ -233,8 +233,8 @@ class CudnnCommand(unittest.TestCase):
         self.refused(wheel_of(self.place, jit, "9.14.0.1", {}), "the package has no libcudnn.so.9")
         self.refused(wheel_of(self.place, jit, "9.14.0.2", {**inside, "nvidia/cudnn_jit/lib/libcudnn_graph.so.9": b""}), "libcudnn_graph.so.9: is not a shared library")
         cut = library("9.14.0")[:-200]
-        self.refused(wheel_of(self.place, jit, "9.14.0.3", {**inside, "nvidia/cudnn_jit/lib/libcudnn.so.9": cut}), "libcudnn.so.9: is cut off")
-        self.refused(wheel_of(self.place, jit, "9.14.0.4", small("9.15.0")), "it is cuDNN 9.15.0, and the package says 9.14.0.4")
+        self.refused(wheel_of(self.place, jit, "9.14.0.3", {**inside, "nvidia/cudnn_jit/lib/libcudnn.so.9": cut}), "libcudnn.so.9: is truncated")
+        self.refused(wheel_of(self.place, jit, "9.14.0.4", small("9.15.0")), "it contains cuDNN 9.15.0, but the package says 9.14.0.4")
         self.refused(wheel_of(self.place, "another-project", "9.14.0.64", inside), "it is not one of NVIDIA's packages")
         self.refused(wheel_of(self.place, jit, "..", inside), "it is not one of NVIDIA's packages")
         self.refused(wheel_of(self.place, jit, "9.7.0.66", inside), "9.8 is the first that can", code=2)

@@ -190,13 +190,13 @@ TEST_CASE("PyTorch 2.5.0 and 2.5.1 choose different backends for a mask below Ho
       "--torch 'F.scaled_dot_product_attention(q[2,4,1024,64], k[2,4,1024,64], v[2,4,1024,64], attn_mask=m[2,4,1024,1024], "
       "dtype=torch.float16)' --target rtx4090 --cudnn 9.1 --quick --framework torch==";
   const Run older = run_attnprobe(call + "2.5.0");
-  CHECK_THAT(older.out, ContainsSubstring("PyTorch 2.5.0 asks cuDNN, second in its order"));
+  CHECK_THAT(older.out, ContainsSubstring("PyTorch 2.5.0 asks cuDNN, second in PyTorch's order"));
   CHECK_THAT(older.out, ContainsSubstring("yes: by rule"));
   CHECK_THAT(older.out, !ContainsSubstring("only if you select it"));
   const Run either = run_attnprobe(call + "2.5");
   CHECK_THAT(either.out, ContainsSubstring("but: by rule"));
   CHECK_THAT(either.out, ContainsSubstring("PyTorch 2.5.1 uses cuDNN only if you select it"));
-  CHECK_THAT(either.out, ContainsSubstring("; PyTorch 2.5.0 asks cuDNN, second in its order"));
+  CHECK_THAT(either.out, ContainsSubstring("; PyTorch 2.5.0 asks cuDNN, second in PyTorch's order"));
 }
 
 }  // namespace attnprobe::test::call_masks_test

@@ -230,7 +230,7 @@ TEST_CASE("attributes of the graph itself are in the calls before it, not in its
   CHECK_THAT(cut.inferred[0], ContainsSubstring("attnprobe assumes that it sets the handle"));
   const auto twice = with({"", ""});
   REQUIRE(twice.missing.size() == 1);
-  CHECK_THAT(twice.missing[0], ContainsSubstring("cuDNN cut off 2 messages"));
+  CHECK_THAT(twice.missing[0], ContainsSubstring("cuDNN truncated 2 messages"));
 }
 
 TEST_CASE("lines below the graph's own line are enough, and a truncated message is reported", "[log_import]") {

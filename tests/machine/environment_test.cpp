@@ -97,7 +97,7 @@ TEST_CASE("a truncated sub-library is named, and crashes no process", "[environm
   std::ofstream(copy.file(name), std::ios::binary) << beginning;
   const Run run = run_attnprobe(problem + copy.option());
   check_environment(run, name);
-  CHECK(contains(run.json()["results"][0]["root_cause"]["explanation"], "cut off"));
+  CHECK(contains(run.json()["results"][0]["root_cause"]["explanation"], "truncated"));
 }
 
 TEST_CASE("libcudnn.so.9 or its folder is missing", "[environment]") {

@@ -84,7 +84,7 @@ TEST_CASE("only the same matrix resumes a cell file, and the error names the dif
     other.matrix.targets[0].properties["multiProcessorCount"] = 1;
     CHECK(other.refusal() == "the target \"h200\" has changed since then");
     std::swap(other.matrix.targets[0], other.matrix.targets[1]);
-    CHECK(other.refusal() == "it has each target in another place");
+    CHECK(other.refusal() == "it has each target in a different position");
     other.matrix.targets.push_back(*gpu::find("l40s"));
     CHECK(other.refusal() == "it lacks the target \"l40s\", which this command asks for");
   }

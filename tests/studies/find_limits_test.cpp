@@ -47,7 +47,7 @@ TEST_CASE("Axes are fields with values, ranges or defaults", "[limits]") {
   const auto refusal = [](const std::string& words) { return usage_error([&] { read_axes({words}, "limits"); }); };
   CHECK_THAT(refusal("hed_dim"),
              ContainsSubstring("limits: \"hed_dim\" is not a field that can be varied (did you mean \"head_dim\"?)"));
-  CHECK_THAT(refusal("head_dim=64:8"), ContainsSubstring("limits head_dim: \"64:8\" goes down"));
+  CHECK_THAT(refusal("head_dim=64:8"), ContainsSubstring("limits head_dim: \"64:8\" is descending"));
   CHECK_THAT(refusal("head_dim,head_dim"), ContainsSubstring("head_dim is named twice"));
   CHECK_THAT(refusal("dropout"), ContainsSubstring("name them: dropout=VALUE,VALUE"));
 }

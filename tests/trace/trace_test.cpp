@@ -79,7 +79,7 @@ TEST_CASE("trace: words after -- belong to the program", "[trace]") {
   CHECK(words.out == "<[1,2]><--format><%%><-->");
   const Run none = run_attnprobe("trace");
   CHECK(none.exit_code == 2);
-  CHECK_THAT(none.err, ContainsSubstring("trace: there is no program; put the program after --"));
+  CHECK_THAT(none.err, ContainsSubstring("trace: no program is given; put the program after --"));
   const Run before = run_attnprobe("trace true");
   CHECK(before.exit_code == 2);
   CHECK_THAT(before.err, ContainsSubstring("trace: \"true\" is not an option; put the program after --"));
@@ -303,7 +303,7 @@ TEST_CASE("trace: keeps the user's variables and reports the missing information
   const std::string own = programs.path("own.log");
   const Run run = run_attnprobe(traced("", "sh -c 'echo $CUDNN_LOGDEST_DBG'"), {{"CUDNN_LOGDEST_DBG", own}});
   CHECK(run.out == own + "\n");
-  CHECK_THAT(run.err, ContainsSubstring(fmt::format("CUDNN_LOGDEST_DBG={} is set and stays", own)));
+  CHECK_THAT(run.err, ContainsSubstring(fmt::format("CUDNN_LOGDEST_DBG={} is already set and stays", own)));
 }
 
 TEST_CASE("trace: reads standard error if asked, and passes it on unchanged", "[trace]") {
