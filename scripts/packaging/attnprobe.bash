@@ -1,4 +1,4 @@
-# Completion of attnprobe in bash; the program offers the words, files stay.
+# attnprobe completion for bash: the program offers words, and file names still work.
 _attnprobe() {
   mapfile -t COMPREPLY < <("${COMP_WORDS[0]}" completion words -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null | cut -f1)
 }

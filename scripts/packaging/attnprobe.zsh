@@ -1,5 +1,5 @@
 #compdef attnprobe
-# Completion of attnprobe in zsh; the program offers the words, files stay.
+# attnprobe completion for zsh: the program offers words, and file names still work.
 _attnprobe() {
   local -a offered
   offered=("${(@f)$("${words[1]}" completion words -- "${(@)words[2,CURRENT]}" 2>/dev/null | sed 's/:/\\:/g; s/\t$//; s/\t/:/')}")
