@@ -29,7 +29,7 @@ bool print_help(const CLI::App& app, std::vector<std::string> words);
 /// An option's description up to its first clause.
 std::string first_clause(const std::string& description);
 
-/// What may stand in place of the last of `words`, as lines "WORD\tDESCRIPTION".
+/// The words allowed in place of the last of `words`, as lines "WORD\tDESCRIPTION".
 std::string completions(const CLI::App& app, std::vector<std::string> words);
 
 /// `words`: those behind "--".

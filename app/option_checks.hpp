@@ -13,7 +13,7 @@ std::string check_share(const std::string& text);
 std::string check_jobs(const std::string& text);
 std::string check_seed(const std::string& text);
 
-/// For Option::transform: a word of these in whatever case, with the nearest one where it is none.
+/// For Option::transform: accepts these words in any letter case; the error for any other word names the nearest one.
 CLI::Validator one_of(const std::vector<std::string>& words);
 /// The words of an option's one_of; none without it.
 std::vector<std::string> option_words(const CLI::Option& option);

@@ -48,7 +48,7 @@ struct WayOut {
   std::string reproduce;
 };
 
-/// Whether it changes the model's shape. Else the model stays as it is, and only the call changes.
+/// Whether it changes the model's shape. Otherwise the model does not change, only the call.
 bool is_other_model(const WayOut& way);
 
 /// "head dimensions padded with zeros to 104 and 104, the scale kept: supported here, by engine 8, 4 % more work"
@@ -86,7 +86,7 @@ struct Answer : Question {
 
 /// "yes", "but", "no"; for an open question "environment" or "error".
 Word word_of(const Answer& result);
-/// The word of a verdict where nothing else is known.
+/// The word of a verdict if nothing else is known.
 Word word_of(Verdict verdict);
 
 /// A short root cause: cuDNN's reason without the condition of its source, or the explanation. "" if there is none.

@@ -14,8 +14,8 @@ ATTNPROBE_ENUM(Verdict, supported, unsupported, invalid_graph, error, crashed, t
 ATTNPROBE_ENUM(Usable, yes, but, no)
 ATTNPROBE_ENUM(ObstacleKind, framework, frontend, known_bug, requirement, outside_heuristics, first_choice_fails)
 
-/// An answer as a word: the answer for the user; where a no is not a refusal, cuDNN's verdict; where the question is
-/// open, why. Better words come first.
+/// An answer as a word: the answer for the user, but cuDNN's verdict if a no is not a refusal. If the question is open,
+/// the reason. Better words come first.
 enum class Word : uint8_t {
   not_asked,
   yes,

@@ -20,8 +20,8 @@ struct Portion {
 class WorkQueue {
  public:
   /// `places` must outlive it. `least`: fewer cells do not justify another worker. A target in `most_workers` has at
-  /// most that many portions out at a time, for any cuDNN. It is a GPU of this machine, which holds only so many
-  /// processes.
+  /// most that many portions out at a time, for any cuDNN. It is a GPU of this machine, whose memory suffices for only
+  /// a few processes.
   WorkQueue(const std::vector<CellPlace>& places, size_t jobs, size_t least, std::map<size_t, size_t> most_workers);
 
   /// The next portion for a job, whose last one was `done`; none: there is nothing more for it to do. Waits if all

@@ -211,7 +211,7 @@ Field fp8() {
 }
 
 Field softmax() {
-  Field field = flag("softmax", "false (only for mha) leaves the softmax out: O = g4(Q Kᵀ) V", &Spec::softmax);
+  Field field = flag("softmax", "false (only for mha): no softmax, so O = g4(Q Kᵀ) V", &Spec::softmax);
   field.get = [](const Spec& s) { return s.softmax ? Json() : Json(false); };
   field.words = [](const Spec& s) { return s.softmax ? "" : "no softmax"; };
   field.otherwise = "`true`";

@@ -1,4 +1,4 @@
-// Lays a value over another value of its field, without silently dropping part of an object. Not for users of the
+// Merges a value into another value of its field, without silently dropping part of an object. Not for users of the
 // library.
 #pragma once
 

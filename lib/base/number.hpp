@@ -10,7 +10,7 @@
 
 namespace attnprobe {
 
-/// Parses the whole text. Returns none for anything else and for what T cannot hold.
+/// Parses the whole text. Returns none for anything else and for a number that T cannot represent.
 template <class T>
 std::optional<T> parse_number(std::string_view text) {
   T value{};

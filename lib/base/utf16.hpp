@@ -8,7 +8,7 @@
 
 namespace attnprobe {
 
-/// Converts text that arrives in pieces of any size. The first bytes tell the encoding: a byte order mark, which is
+/// Converts text that arrives in pieces of any size. The first bytes show the encoding: a byte order mark, which is
 /// dropped, or a NUL next to each of two ASCII characters. Other text passes unchanged, in the same pieces.
 class Utf8Pieces {
  public:

@@ -51,8 +51,8 @@ struct Candidate {
 /// names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
 
-/// The newest cuDNN of a version on this machine. The libraries themselves tell "9.14" and "9.14.0"; a folder's name
-/// tells the build "9.14.0.64"; "latest" is any. Loads nothing.
+/// The newest cuDNN of a version on this machine. Libraries report "9.14" and "9.14.0"; only a folder's name shows the
+/// build "9.14.0.64"; "latest" is any version. Loads nothing.
 std::optional<std::filesystem::path> find_version(const std::string& word);
 
 /// The folder of the releases that `attnprobe cudnn fetch` downloaded, with one folder each; none without a home

@@ -31,7 +31,7 @@ Explained explain(const std::string& name, const std::string& called, const repl
 /// Describes a cuDNN reason, a rule, a known bug or a message, by its id; "" for an unknown id.
 std::string explain_id(const std::string& id);
 
-/// Whether graphs of a cuDNN log were rebuilt: they tell more than the log's reasons.
+/// Whether graphs of a cuDNN log were rebuilt: they show more than the log's reasons.
 bool shows_graphs(const replay::Replay& replay);
 
 }  // namespace attnprobe::explain

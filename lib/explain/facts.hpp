@@ -72,7 +72,7 @@ std::string gpu_conflict(std::string_view message, const TextFacts& facts);
 /// The cuDNN that the named frameworks pin, "9.19.0" for "torch==2.11"; empty if unknown.
 std::vector<std::string> cudnns_brought(const TextFacts& facts);
 
-/// A plain description of a graph by its name: "forward attention …"; "" for a name that tells nothing.
+/// A plain description of a graph by its name: "forward attention …"; "" for a name without a known meaning.
 std::string graph_in_words(const std::string& name);
 
 /// A plain description of a cuDNN kernel by its name: "cuDNN's attention, backward, for sm_90".

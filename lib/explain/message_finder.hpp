@@ -36,8 +36,8 @@ struct TextFindings {
   std::string pasted;  ///< the plain lines of a text of pasting size, with line ends; "" for a longer one
 };
 
-/// Takes a text in pieces of any size; memory does not grow with the text. In a text of pasting size it finds sentences
-/// across line ends, too, because terminals and mail programs wrap them.
+/// Accepts a text in pieces of any size; memory does not grow with the text. In a text of pasting size it finds
+/// sentences across line ends, too, because terminals and mail programs wrap them.
 class MessageFinder {
  public:
   MessageFinder();

@@ -13,7 +13,7 @@
 
 namespace attnprobe::explain {
 
-/// Who reports it, innermost first: of several messages in one text, the innermost tells most.
+/// Who reports it, innermost first: of several messages in one text, the innermost is the most specific.
 enum class Layer {
   environment,       ///< an unsuitable driver, library or GPU, independent of the attention
   execution,         ///< a call failed although there was a plan

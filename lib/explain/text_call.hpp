@@ -15,7 +15,7 @@ struct TextCall {
   std::vector<std::string> read_as;  ///< assumptions where the source is open
   std::string target;                ///< id of the GPU: "h100"
   bool target_is_named = false;      ///< by the text
-  std::string says;                  ///< the framework's gate: "PyTorch 2.9.1 takes cuDNN only where it is named …"
+  std::string says;                  ///< the framework's gate: "PyTorch 2.9.1 uses cuDNN only if it is named …"
   bool is_taken = false;             ///< the call reaches cuDNN, by default or if the program names it
   std::string change;                ///< a workaround for a refusal; ""
   std::string source;                ///< of what it says

@@ -12,7 +12,7 @@
   X(page_table_k, "page table of K") X(page_table_v, "page table of V")                                       \
   X(o, "O") X(stats, "Stats") X(max, "Max") X(sum_exp, "Sum_exp") X(row_max, "row_max") X(row_sum, "row_sum") \
   X(d_o, "dO") X(dq, "dQ") X(dk, "dK") X(dv, "dV")                                                            \
-  /* memory that backward graphs want for themselves */                                                       \
+  /* scratch memory of backward graphs */                                                                     \
   X(dq_sum, "dQ sum") X(softmax_sum, "softmax_sum") X(all_heads, "all heads")                                 \
   /* lengths, and offsets of ragged tensors */                                                                \
   X(seq_len_q, "seq_len_q") X(seq_len_kv, "seq_len_kv")                                                       \

@@ -43,7 +43,7 @@ class LogSplitter {
 
   LogSplitter(OnEntry on_entry, OnText on_text) : on_entry_(std::move(on_entry)), on_text_(std::move(on_text)) {}
 
-  /// Takes the next bytes of the file, cut anywhere. Lines end with \n, \r\n or \0.
+  /// Accepts the next bytes of the file; a piece may end anywhere. Lines end with \n, \r\n or \0.
   void feed(std::string_view bytes);
 
   /// Call at the end of the file: emits open entries.

@@ -1,4 +1,5 @@
-// Evaluates Python expressions as far as the source tells: whole numbers, words, lists, and tensors by their sizes.
+// Evaluates Python expressions as far as the source determines them: whole numbers, words, lists, and tensors by their
+// sizes.
 #pragma once
 
 #include <cstdint>

@@ -119,7 +119,7 @@ struct TransformerEngineDevice {
 
 /// The graphs of one call on one device, as TE builds them.
 struct TransformerEngineGraphs {
-  std::optional<attention::AttentionSpec> forward, backward;  ///< none: TE builds none; a refusal says why
+  std::optional<attention::AttentionSpec> forward, backward;  ///< none: TE builds no graph; a refusal says why
   std::vector<TransformerEngineNote> changed;                 ///< values that replace a field's value in the graphs
   std::vector<TransformerEngineNote> not_seen;                ///< fields that no graph shows to cuDNN
 };

@@ -60,7 +60,7 @@ struct FrontendContext {
   std::optional<DataType> io, intermediate, compute;
 };
 
-/// A graph that parses a tensor only when it is used: those of nodes other than attention may hold anything.
+/// A graph that parses a tensor only when it is used: those of nodes other than attention may contain anything.
 class FrontendDocument {
  public:
   explicit FrontendDocument(const Json& json);
