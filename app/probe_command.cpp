@@ -182,7 +182,7 @@ void add_probe(CLI::App& app, Run& run) {
           "Transformer Engine's calls of nvte_get_fused_attn_backend: a log written with NVTE_DEBUG=1 NVTE_DEBUG_LEVEL=2, or JSON; - is standard input. Exit code 1 if a call has no backend on a target")
       ->group("What is asked");
   const std::string call_help =
-      " as written in source: 'FUNCTION(q[2, 8, 1024, 64], …)'; or JSON; or a file of these or of docs/from-frameworks.md's lines; - is standard input. Asks about its forward and backward graphs, and checks the framework's gate";
+      " as in source code, 'FUNCTION(q[2, 8, 1024, 64], …)', as JSON, or a file of calls (docs/from-frameworks.md); - is standard input. Asks about its forward and backward graphs, and checks the framework's gate";
   command->add_option("--torch", options->torch, "a call of PyTorch's scaled_dot_product_attention" + call_help)
       ->group("What is asked");
   command->add_option("--jax", options->jax, "a call of jax.nn.dot_product_attention" + call_help)

@@ -111,7 +111,8 @@ class Forward {
     }
     const SoftmaxParts parts =
         add_softmax(g_, score, row(Role::row_max, spec_.max_logit), row(Role::row_sum, spec_.sum_exp), sink);
-    // For inference too, with a virtual result that no operation reads. Without maxima or sums, cuDNN needs LOG and ADD
+    // Inference also has these operations; no operation reads their virtual result. Without maxima or sums, cuDNN needs
+    // LOG and ADD
     // to tell flash attention from the legacy pattern.
     if (wants_stats(spec_) || (!spec_.max_logit && !spec_.sum_exp)) {
       const graph::Uid log_sum = g_.pointwise(graph::PointwiseMode::LOG, parts.row_sum);

@@ -146,7 +146,7 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   return refusal;
 }
 
-// For a message that reports a refusal, although the same call is accepted when asked.
+// The refusal of a message whose call cuDNN or the gate accepts when asked.
 Refusal contradicted(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
   const std::string who =
@@ -155,7 +155,7 @@ Refusal contradicted(const Asked& asked, const Refusal& message) {
           : fmt::format("cuDNN {}", result.cudnn_version.text());
   Refusal refusal = reading("accepted", message.layer, message.who,
                             fmt::format("{} {} this call on {}{}: the cause is elsewhere", who,
-                                        who.find(" and ") == std::string::npos ? "takes" : "take", result.target.id,
+                                        who.find(" and ") == std::string::npos ? "accepts" : "accept", result.target.id,
                                         result.by_rule ? ", by rule" : ""));
   refusal.means = fmt::format(
       "The call is supported as the text describes it, so the message has another cause. Possible: a mask, bias, dropout or stride that the text omits, another call, a cuDNN other than {}, or the machine.",

@@ -764,7 +764,7 @@ TEST_CASE("MXFP8 scales are padded to tiles of 128x4 and have the layout of thei
   }
 }
 
-TEST_CASE("Dropout keeps with 1 - p, and scales after a generated mask and before a given one",
+TEST_CASE("Dropout keeps a value with probability 1 - p and scales after a generated or before a given mask",
           "[builders][features]") {
   const OpGraph drawn = graph_of(R"("dropout": 0.75)");
   const auto& rng = operation<Rng>(drawn, 9);

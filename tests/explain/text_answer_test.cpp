@@ -166,7 +166,7 @@ TEST_CASE("If the call of a message is supported, the cause is elsewhere", "[exp
       "RuntimeError: No available kernel. Aborting execution. torch 2.9.1 on RTX 4090, q.shape=(2,16,4096,128) bf16 is_causal=True");
   REQUIRE_FALSE(gate.refusals.empty());
   CHECK(gate.refusals.front().headline ==
-        "PyTorch 2.9.1 and cuDNN 9.10.2 take this call on rtx4090, by rule: the cause is elsewhere");
+        "PyTorch 2.9.1 and cuDNN 9.10.2 accept this call on rtx4090, by rule: the cause is elsewhere");
   CHECK_THAT(gate.refusals.front().means, ContainsSubstring("a cuDNN other than 9.10.2"));
   // Rules do not overrule cuDNN's own refusal; cuDNN's answer to the call does.
   const std::string text =
@@ -181,7 +181,7 @@ TEST_CASE("If the call of a message is supported, the cause is elsewhere", "[exp
   CHECK(by_rule.refusals.front().id == "fe-no-plans-support");
   asked->result.by_rule = false;
   add_answer(by_cudnn, findings.facts, *asked, 1);
-  CHECK(by_cudnn.refusals.front().headline == "cuDNN 9.19.0 takes this call on h100: the cause is elsewhere");
+  CHECK(by_cudnn.refusals.front().headline == "cuDNN 9.19.0 accepts this call on h100: the cause is elsewhere");
   CHECK(by_cudnn.refusals.front().causes.empty());
   // Another cuDNN's answer does not either.
   asked->is_other_cudnn = true;

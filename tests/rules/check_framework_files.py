@@ -290,7 +290,7 @@ def check_texts(data, keys):
             if "when" in entry:
                 check_condition(entry["when"], keys)
     if not data["by_name"] or "when" in data["by_name"][-1]:
-        raise Bad("the last entry of by_name holds always")
+        raise Bad("the last entry of by_name always applies")
     if "lacks" not in data:
         return
     check_source(data["lacks"]["source"])

@@ -176,8 +176,7 @@ TEST_CASE("PyTorch 2.5.0 prefers flash attention to cuDNN below Hopper", "[rules
   CHECK(taken.takes == Takes::yes);
   CHECK(
       taken.text ==
-      "PyTorch 2.5.0 asks cuDNN, second in PyTorch's order, because flash attention refuses the call; enable_cudnn_sdp(False) keeps "
-      "cuDNN out");
+      "PyTorch 2.5.0 asks cuDNN, second in PyTorch's order, because flash attention refuses the call; enable_cudnn_sdp(False) excludes cuDNN");
   CHECK(answer("torch==2.5.0", plain, 89, cudnn).takes == Takes::by_name);  // flash attention supports it
   CHECK(answer("torch==2.5.0", plain, 90, cudnn).takes == Takes::yes);
   CHECK(answer("torch==2.5.1", masked, 89, cudnn).takes == Takes::by_name);

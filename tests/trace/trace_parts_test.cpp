@@ -48,8 +48,9 @@ TEST_CASE("a variable set by the user is kept, and the missing information is re
   CHECK(as_map(variables).count("CUDNN_LOGLEVEL_DBG") == 0);
   CHECK(as_map(variables).count("CUDNN_LOGDEST_DBG") == 1);
   REQUIRE(variables.kept.size() == 1);  // cudnn-frontend would have got 1
-  CHECK(variables.kept[0] ==
-        "CUDNN_LOGLEVEL_DBG=1 is already set and stays: only level 3 shows graphs; unset CUDNN_LOGLEVEL_DBG to change that");
+  CHECK(
+      variables.kept[0] ==
+      "CUDNN_LOGLEVEL_DBG=1 is already set and stays: only level 3 shows graphs; unset CUDNN_LOGLEVEL_DBG to change that");
 }
 
 TEST_CASE("a log gives its graphs before it ends", "[trace]") {

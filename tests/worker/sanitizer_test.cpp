@@ -99,7 +99,7 @@ TEST_CASE("each plan runs under the sanitizer, and its errors are reported and s
   const Tool silent("");
   const Answer unknown = ask(fallback, silent.environment());
   CHECK(unknown.exit_code == 0);
-  CHECK(contains(unknown.text, "! engine 1: memcheck: it told nothing; its log has no summary"));
+  CHECK(contains(unknown.text, "! engine 1: memcheck: it reported nothing; its log has no summary"));
 }
 
 TEST_CASE("option --sanitize is refused without execution, with an unknown value and without the tool", "[run]") {

@@ -136,7 +136,7 @@ void add_framework_notes(std::string& out, const Results& results, const TextSty
   for (size_t i = 0; i < std::min(most, notes.size()); ++i) out += labelled("note", notes[i], style);
 }
 
-// The config's own name; "" if it is only its pattern's.
+// The config's own name; "" if it has only the name of its pattern.
 std::string own_name(const Answer& result) {
   const std::string& name = result.config.spec.name;
   return name == name_of(result.config.spec.pattern) ? "" : name;

@@ -27,7 +27,8 @@ struct ProposedLimit {
 };
 Json to_json(const ProposedLimit& proposal);
 
-/// "head_dim_qk and head_dim_v above 256 instead of above 128, forward on rtx4090; cuDNN refuses what was asked beyond it"
+/// "head_dim_qk and head_dim_v above 256 instead of above 128, forward on rtx4090; cuDNN refuses what was asked beyond
+/// it"
 std::string text_of(const ProposedLimit& proposal);
 
 class RuleValues {
@@ -40,7 +41,8 @@ class RuleValues {
   /// "head_dim_qk 136 to 256 forward on rtx4090", for each key that the rule compares with a number.
   std::vector<std::string> taken() const;
 
-  /// For each key for which the rule has limits of one kind. A GPU counts if cuDNN refuses nothing between the limit
+  /// Proposals for the keys to which the rule sets limits of one kind. A GPU counts if cuDNN refuses nothing between
+  /// the limit
   /// and the last supported value. GPUs and keys with the same answer are merged.
   std::vector<ProposedLimit> proposals(const rules::GateRule& rule) const;
 
