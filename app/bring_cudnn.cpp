@@ -101,7 +101,8 @@ void fetch_now(fetch::FetchOptions options) {
   });
 }
 
-// Only for attnprobe's own folder: another environment must not be changed. Without it plans report what they lack.
+// Only for attnprobe's own folder: another environment must not be changed. Without NVRTC, plans report that it is
+// missing.
 void bring_compiler(const std::string& word, Policy policy) try {
   const auto folder = cudnn::fetched_folder();
   const fs::path library = cudnn::choose_library(word).path;

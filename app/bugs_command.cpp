@@ -129,7 +129,7 @@ std::set<int> capabilities_of(const studies::BugWords& words) {
   return found;
 }
 
-// Frameworks that pass the bug's experiment to cuDNN where it shows the bug.
+// Frameworks that pass the bug's experiment to cuDNN on a GPU and version that show the bug.
 std::vector<studies::Reach> reach_of(const KnownBugRule& bug, const studies::BugWords& words,
                                      const std::vector<rules::ChosenGate>& gates) {
   const auto spec = experiment_of(bug).question.config.spec;

@@ -68,7 +68,7 @@ void open_closed_streams() {
     if (fcntl(number, F_GETFD) < 0 && open("/dev/null", flags[number] | O_CLOEXEC) < 0) std::_Exit(environment_lacks);
 }
 
-// What two names of one file have in common.
+// The identity of a file, the same for each of its names.
 struct Identity {
   dev_t device = 0;
   ino_t file = 0;

@@ -168,8 +168,8 @@ RootCause root_cause(const probe::WalkFindings& findings, const attention::Atten
 }
 
 bool speaks_of_environment(const probe::WalkFindings& findings) {
-  // Only the decisive line counts: cuDNN 9.8 to 9.10 gives lines about fp8, and those around them, the status
-  // INCOMPATIBLE_CUDART.
+  // Only the decisive line counts: cuDNN 9.8 to 9.10 reports the status INCOMPATIBLE_CUDART for lines about fp8 and for
+  // those around them.
   auto of_environment = [](const std::vector<Reason>& traceback) {
     const Reason* decisive = decisive_reason(traceback);
     return decisive != nullptr && category_of(*decisive) == Category::environment;

@@ -91,7 +91,7 @@ TargetRun::~TargetRun() {
 }
 
 Answer TargetRun::run(const Question& question, const Question* next) {
-  // Only if no other step may follow on the same worker.
+  // Call it only if no other step may follow on the same worker.
   const bool only_walks = !runs_ && !walk_.sweep_where_none && walk_.plans == probe::Plans::none;
   next_ = only_walks ? next : nullptr;
   Answer result;

@@ -97,7 +97,7 @@ std::vector<std::string> mask_names() {
   return names;
 }
 
-// Of Transformer Engine, JAX and PyTorch, where they differ.
+// Spellings of Transformer Engine, JAX and PyTorch that differ.
 const std::vector<std::pair<std::string, std::string>> other_mask_words = {
     {"no_mask", "none"},
     {"full", "none"},

@@ -103,7 +103,7 @@ class Backward {
   }
 
   // Accumulates in f32 memory and then converts. A fixed order of additions, or dBias, needs the direct form into dQ;
-  // nothing else tells cuDNN so.
+  // nothing else requests it from cuDNN.
   void query_gradient(graph::Uid d_s) {
     const Dims dims{spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk};
     const graph::Uid k = g_.virtual_tensor(Role::k, DataType::f32, dims, as_dims(k_strides(spec_)));

@@ -227,7 +227,7 @@ std::optional<fs::path> find_version(const std::string& word) {
   std::optional<fs::path> best;
   std::vector<int> newest;
   const Candidates here = search();
-  // Of two with the same version the first wins; the build does not count.
+  // If two have the same version, the first wins; the build is ignored.
   for (const auto& candidate : here.list())
     for (const auto& name : versions_of(candidate.path, word)) {
       if (word != latest && !is_of_version(name, word)) continue;

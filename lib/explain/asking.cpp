@@ -114,7 +114,7 @@ std::string version_of(const TextFacts& facts) {
   return "";
 }
 
-// What refuses it, by ids that do not depend on sizes; empty for an accepted one.
+// The ids of the refusals, which do not depend on sizes; empty for an accepted one.
 std::vector<std::string> refusals_of(const answer::Answer& result) {
   std::vector<std::string> ids;
   for (const auto& gate : result.frameworks)

@@ -70,7 +70,7 @@ std::string call_command(const Explained& explained) {
                      call.target);
 }
 
-// One command that runs as printed; "" if none tells more.
+// One command that runs as printed; "" if none shows more.
 std::string next_command(const Explained& explained) {
   const auto& refusals = explained.answer.refusals;
   if (!explained.calls.empty()) return call_command(explained);

@@ -57,7 +57,7 @@ struct Rank {
   auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): of the 0 that clang compares with
 };
 
-// "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only passes on a status that tells where it failed.
+// "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only passes on a status that shows where it failed.
 void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked) {
   for (auto& [rank, refusal] : ranked) {
     if (!rank.is_general) continue;

@@ -323,7 +323,7 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       {"keras", "\\bkeras\\b"},
       {"tensorrt", "\\btensorrt\\b"},
       {"diffusers", "\\bdiffusers\\b"},
-      // A type's name, "torch.float32", does not tell who is asked.
+      // A type's name, "torch.float32", does not show which program is meant.
       {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
       {"jax", "\\bjax\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn");

@@ -84,7 +84,7 @@ void for_each_entry(std::string_view info, F&& visit) {
   }
 }
 
-// Constants that the compiler made, and initial values of variables. Constant bank 0 is where a launch's parameters go.
+// Constants that the compiler made, and initial values of variables. Constant bank 0 contains a launch's parameters.
 bool is_data(std::string_view section) {
   return (section.starts_with(".nv.constant") && !section.starts_with(".nv.constant0")) || section == ".nv.global.init";
 }

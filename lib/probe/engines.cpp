@@ -78,7 +78,7 @@ void check_config(WalkState& state, EngineFindings& engine_findings, const Descr
   if (!passes && !list_rejected) return;
   const size_t index = find_or_add(state, engine_findings.engine, named);
   EngineConfigFindings& found = state.findings.engine_configs[index];
-  if (found.check.supported) return;  // a heuristic offered it, so it is described already
+  if (found.check.supported) return;  // a heuristic proposed it, so it is already described
   found.check = {passes, state.library().status_name(status)};
   found.reasons = log::parse_reasons(log);
   if (passes) {

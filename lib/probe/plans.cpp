@@ -14,7 +14,7 @@ using cudnn::LogCapture;
 
 namespace {
 
-// Of a plan that cuDNN gives as JSON; older versions and some engines do not.
+// The kernels of a plan that cuDNN returns as JSON; older versions and some engines return no JSON.
 std::vector<PlanKernel> kernels_of(const Descriptor& plan, std::optional<int64_t> shared_memory_bytes) try {
   return plan_kernels(plan.get_text(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_JSON_REPRESENTATION)), shared_memory_bytes);
 } catch (const Error& e) {

@@ -190,7 +190,8 @@ class BackwardReader {
       }
   }
 
-  // dQ is summed in f32 memory or computed directly. Also which tensors on the way hold only actual tokens.
+  // dQ is summed in f32 memory or computed directly. Also determines which tensors on the way contain only actual
+  // tokens.
   void read_accumulation() {
     if (is_fp8(spec_)) return;
     const graph::Tensor* sum = view_.find(m_.d_q->c);

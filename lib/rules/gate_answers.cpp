@@ -164,7 +164,7 @@ void judge_call(GateAnswer& answer, const ChosenGate& chosen, const Json& call) 
   }
 }
 
-// For a release, or a framework, without known rules.
+// The answer for a release, or a framework, without known rules.
 GateAnswer unknown_answer(const ChosenGate& chosen) {
   GateAnswer answer;
   answer.framework = chosen.gate->framework;

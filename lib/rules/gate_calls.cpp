@@ -251,7 +251,7 @@ Json describe_gate_call(const FrameworkGate& gate, const AttentionSpec& spec, Cu
     if (found != values.end()) all[name] = found->second({spec, problem});
     if (call.is_object() && call.contains(name)) all[name] = call.at(name);
   }
-  // Only a call has it; a config has only its fields.
+  // Only a call has this key; a config has only its fields.
   if (call.is_object() && !call.empty()) all[names_cudnn] = call.value(names_cudnn, false);
   return all;
 }

@@ -18,7 +18,7 @@ struct StridedTensor {
   bool ragged;  // offsets locate a sequence, not its batch stride
 };
 
-// Q, K, V and O; for bprop also dO, dQ, dK and dV. A paged K or V is a pool of blocks and is left out.
+// Q, K, V and O; for bprop also dO, dQ, dK and dV. A paged K or V is a pool of blocks and is ignored.
 std::vector<StridedTensor> strided_tensors(const AttentionSpec& s) {
   const attention::Strides q{s.batch, s.heads_q, s.seqlen_q, s.head_dim_qk};
   const attention::Strides k{s.batch, s.heads_kv, s.seqlen_kv, s.head_dim_qk};

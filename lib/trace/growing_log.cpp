@@ -75,7 +75,7 @@ std::string_view GrowingLog::read() {
   return buffer_;
 }
 
-// Keeps the newest part, which says more about what is going on now.
+// Keeps the newest part, which shows more about the current state.
 void GrowingLog::pass_over(int64_t size) {
   const int64_t to = size - kept_of_a_backlog;
   passed_over_ += to - offset_;

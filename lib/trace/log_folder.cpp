@@ -92,8 +92,8 @@ LogFolder::LogFolder(const fs::path& keep) : is_kept_(!keep.empty()) {
   if (mkdir(keep.c_str(), 0700) != 0 && errno != EEXIST) refuse_to_keep(keep, std::strerror(errno));
   const fs::path absolute = fs::canonical(keep, error);
   if (error) refuse_to_keep(keep, error.message());
-  // Checks the opened folder, not the path: unless all of the path belongs to this user or root, it may lead elsewhere
-  // a moment later.
+  // Checks the opened folder, not the path. Unless all of the path belongs to this user or root, it may refer to
+  // another folder a moment later.
   const FileDescriptor folder(open(absolute.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!folder || fstat(folder.get(), &status) != 0) refuse_to_keep(keep, std::strerror(errno));

@@ -137,8 +137,8 @@ Message Client::ask(const std::string& request, const probe::Stage& first_stage,
     if (!announced_.empty()) answer("an abandoned walk");
     process_->send(request);  // if the child is gone, the read below reports it
   }
-  // The next request is sent before the worker has finished this one. A long one waits: the socket might not hold it,
-  // and both sides would wait for the other to read.
+  // The next request is sent before the worker has finished this one. A long one waits: the socket's buffer might be
+  // too small, and both sides would wait for the other to read.
   constexpr size_t longest_ahead = size_t{1} << 16;
   announced_ = next ? next() : "";
   if (announced_.size() > longest_ahead) announced_.clear();

@@ -87,7 +87,7 @@ Pair pipe_pair() {
   return {FileDescriptor(ends[0]), FileDescriptor(ends[1])};
 }
 
-// What posix_spawn does with the child's descriptors.
+// The actions of posix_spawn on the child's descriptors.
 class FileActions {
  public:
   FileActions() { check(posix_spawn_file_actions_init(&actions_)); }

@@ -161,7 +161,7 @@ class Suggester {
     }
   }
 
-  // Of the same kinds of changes the cheapest is enough: padding to 256 is useless if 104 works.
+  // Among changes of the same kinds, the cheapest is enough: padding to 256 is useless if 104 works.
   bool has_cheaper(const Candidate& candidate, const std::vector<Candidate>& working) const {
     const auto kinds = kinds_of(candidate);
     return std::any_of(working.begin(), working.end(), [&](const auto& other) { return kinds_of(other) == kinds; }) ||
@@ -184,7 +184,7 @@ class Suggester {
         working.push_back(candidates[i]);
         answers.push_back(std::move(*asked[i]));
       }
-    // As many at a time as needed; the next candidate replaces one that does not compile.
+    // Compiles as many at a time as needed; the next candidate replaces one that does not compile.
     for (size_t begin = 0; begin < working.size() && result_.ways_out.size() < suggest_.most;) {
       const size_t end = std::min(working.size(), begin + suggest_.most - result_.ways_out.size());
       const std::vector<Candidate> next(working.begin() + static_cast<std::ptrdiff_t>(begin),

@@ -199,7 +199,7 @@ class LogImport {
     const LoggedAttribute* set = source.attribute(row.attribute.name);
     if (set != nullptr && set->values == std::vector<std::string>{"true"}) value = true;
   }
-  // A factor of 1 counts as absent.
+  // A factor of 1 is treated as absent.
   template <class Row>
   void read_attribute(const LoggedOperation& source, const Row& row, std::optional<double>& value) {
     const log::LogNode* shown = source.tree->find(row.log);

@@ -144,7 +144,7 @@ std::string refusals_table(const CellTable& table) {
   std::vector<RefusedRow> rows;
   std::map<std::string, size_t> places;
   bool is_unknown = false;
-  // Newer versions first, so that only old ones are left out.
+  // Newer versions first, so that only old ones are omitted.
   for (size_t v = table.axes.cudnns.size(); v-- > 0;)
     for (const Cell& cell : table.cells) {
       const CellAnswer& answer = table.answer(cell);

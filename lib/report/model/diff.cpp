@@ -118,7 +118,7 @@ std::set<std::string> obstacle_kinds(const std::vector<CellObstacle>& obstacles)
   return kinds;
 }
 
-// For cells that work both times at the same speed.
+// Compares cells that work both times at the same speed.
 std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswer& after) {
   const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
   if (old_first == nullptr || new_first == nullptr) return std::nullopt;

@@ -215,7 +215,7 @@ void add_hot(probe::TimeFindings& findings, Sampler& sampler, const Execute& exe
   findings.hot_ms = median_of(times);
 }
 
-// The median of some cold samples of what is queued, after a warm-up.
+// The median of some cold samples of the queued work, after a warm-up.
 double median_of_some(Sampler& sampler, const std::function<void()>& queue) {
   constexpr int samples = 20;
   sampler.cold(queue);

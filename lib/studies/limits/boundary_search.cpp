@@ -250,7 +250,7 @@ bool BoundarySearch::holds(const std::vector<Run>& runs) const {
   });
 }
 
-// One candidate after the other, until one holds.
+// Tries one candidate after the other until one agrees with the answers.
 void BoundarySearch::try_candidates(Wanted& wanted) {
   while (!candidates_.empty() && wanted.empty()) {
     if (holds(candidates_.front())) add_tests(wanted, candidates_.front());

@@ -253,7 +253,7 @@ std::string unvaried_words(const Question& question, const attention::AttentionS
   for (const auto& field : attention::fields()) {
     const bool is_half = std::any_of(field.stands_for.begin(), field.stands_for.end(), is_varied);
     std::string words = is_varied(field.name) || is_half ? "" : field.words(spec);
-    // For a pair with one varied half, the other half.
+    // The other half of a pair with one varied half.
     const auto half = std::find_if(attention::fields().begin(), attention::fields().end(), [&](const auto& other) {
       return is_half && !is_varied(other.name) &&
              std::find(field.stands_for.begin(), field.stands_for.end(), other.name) != field.stands_for.end();
