@@ -60,17 +60,17 @@ struct EngineConfig {
 
 /// One config on one target.
 struct Answer {
-  std::string config;                   ///< its name
-  std::string target;                   ///< its id: "l40s", "device:0"
-  std::string cudnn;                    ///< "9.19.0"; "" if none could be loaded
-  std::optional<Usable> usable;         ///< the answer; none if the machine or an error left it open
-  std::string account;                  ///< why, in a line: the engine config, the obstacles or the reason
-  std::vector<Obstacle> but;            ///< the obstacles, for Usable::but
-  Verdict verdict = Verdict::error;     ///< cuDNN's
-  bool environment_broken = false;      ///< Verdict::error because the machine lacks something, not because of cuDNN
-  bool met = false;                     ///< whether the answer is the one that the config expects
-  bool by_rule = false;                 ///< cuDNN was not asked: this version cannot be asked or is not installed
-  std::optional<RootCause> root_cause;  ///< for every verdict except supported
+  std::string config;                        ///< its name
+  std::string target;                        ///< its id: "l40s", "device:0"
+  std::string cudnn;                         ///< "9.19.0"; "" if none could be loaded
+  std::optional<Usable> usable;              ///< the answer; none if the machine or an error left it open
+  std::string account;                       ///< why, in a line: the engine config, the obstacles or the reason
+  std::vector<Obstacle> but;                 ///< the obstacles, for Usable::but
+  Verdict verdict = Verdict::error;          ///< cuDNN's
+  bool environment_broken = false;           ///< Verdict::error because of the machine, not because of cuDNN
+  bool met = false;                          ///< whether the answer is the one that the config expects
+  bool by_rule = false;                      ///< cuDNN was not asked: this version cannot be asked or is not installed
+  std::optional<RootCause> root_cause;       ///< for every verdict except supported
   std::vector<EngineConfig> engine_configs;  ///< in the heuristics' order, then those found in other ways
   std::vector<std::string> warnings;         ///< known bugs of this cuDNN that affect the config
   std::vector<std::string> ways_out;         ///< changes that make it a yes, each confirmed by cuDNN, cheapest first

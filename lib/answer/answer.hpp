@@ -62,7 +62,7 @@ struct Answer : Question {
   probe::WalkFindings findings;
   Verdict verdict = Verdict::error;
   bool by_rule = false;                 ///< cuDNN was not asked: ask/by_rule.hpp
-  bool environment_broken = false;      ///< verdict error because the machine lacks something, not because of cuDNN
+  bool environment_broken = false;      ///< verdict error because of the machine, not because of cuDNN
   std::optional<RootCause> root_cause;  ///< for every verdict except supported
   std::optional<Crash> crash;
   /// The answer for the user; none if the machine, or an error, left the question open.

@@ -73,7 +73,7 @@ class Tester(PageTester):
             place, point = found
             self.page.open(self.url + self.address_of(place))
             text = self.see("document.getElementById('point').innerText")
-            told = point.get("reason", "") if wanted else "Not asked itself"
+            told = point.get("reason", "") if wanted else "Not asked"
             self.expect(f"a point that was {'' if wanted else 'not '}asked says its answer and why", point["answer"] in text and told in text, (point, text))
             self.see(f"document.querySelectorAll('canvas')[{place[0]}].focus()")
             step = "ArrowRight" if place[1] + 1 < len(self.data["across"]["values"]) else "ArrowLeft"

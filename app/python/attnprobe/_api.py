@@ -67,7 +67,7 @@ def probe(
 
     timeout: seconds for a config on a target. jobs: worker processes at a time.
 
-    Raises UsageError for invalid arguments, EnvironmentProblem if the machine lacks something.
+    Raises UsageError for invalid arguments, EnvironmentProblem for a problem of the machine.
     """
     result = _service.call(
         "probe",

@@ -202,7 +202,8 @@ std::string legend_of(const CellTable& table) {
     return std::any_of(table.cells.begin(), table.cells.end(),
                        [&](const Cell& cell) { return test(table.answer(cell)); });
   };
-  std::string text = "\n*yes*: a program gets it; *but*: cuDNN supports it, with an obstacle; *no*: cuDNN refuses it";
+  std::string text =
+      "\n*yes*: a program can use it; *but*: cuDNN supports it, with an obstacle; *no*: cuDNN refuses it";
   if (any([](const CellAnswer& answer) { return answer.word == Word::yes && !answer.notes.empty(); }))
     text += "; ⚠ a known bug or a version rule affects it";
   if (any(is_missed)) text += "; ❗ not as expected";

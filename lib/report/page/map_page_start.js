@@ -14,7 +14,7 @@ const WORDS = {
   no: 'no',
   invalid: 'no such config',
   error: 'error',
-  environment: 'the machine lacks something'
+  environment: 'a problem of the machine'
 };
 // From light to dark, by the family of the answer: told apart within it, and the families with any colour
 // vision.
@@ -227,10 +227,10 @@ function unaskedWords(page, {map, x, y}) {
       if (isAlike(rows[toY]?.[toX])) {
         const where = toY === y ? `${data.across.name} ${data.across.values[toX]}` :
                                   `${data.up.name} ${data.up.values[toY]}`;
-        return `Not asked itself: it follows from its neighbours. At ${where}: ${
+        return `Not asked: inferred from its neighbours. At ${where}: ${
             reasonWords(rows[toY][toX].point)}`;
       }
-  return 'Not asked itself: it follows from its neighbours.';
+  return 'Not asked: inferred from its neighbours.';
 }
 
 /** Says what is at a point; `isKept`: it goes to the address. */

@@ -4,7 +4,7 @@ const data = JSON.parse(document.getElementById('data').textContent);
 
 // `short` fits into a cell.
 const VERDICTS = {
-  yes: {words: 'Yes', short: 'yes', means: 'a program gets it'},
+  yes: {words: 'Yes', short: 'yes', means: 'a program can use it'},
   but: {words: 'But', short: 'but', means: 'cuDNN supports it, with an obstacle'},
   no: {words: 'No', short: 'no', means: 'cuDNN refuses it'},
   invalid_graph: {words: 'Invalid graph', short: 'invalid', means: 'cuDNN calls the graph malformed'},
@@ -12,7 +12,7 @@ const VERDICTS = {
   crashed: {words: 'Crashed', short: 'crash', means: 'cuDNN crashed its process'},
   timeout: {words: 'Timed out', short: 'hang', means: 'cuDNN did not return'},
   wrong_result: {words: 'Wrong result', short: 'wrong', means: 'the result is wrong'},
-  environment: {words: 'Environment', short: 'env', means: 'the machine lacks something: no answer'},
+  environment: {words: 'Environment', short: 'env', means: 'a problem of the machine: no answer'},
 };
 
 // Obstacles and notes, in words for many.

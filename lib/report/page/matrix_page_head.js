@@ -21,7 +21,7 @@ function buildLegend() {
   const entries = verdicts.map(
       (verdict) => legendItem(classesOf({v: verdict}), shortOf(verdict), VERDICTS[verdict].means));
   if (answers.some((answer) => answer.v === 'yes' && answer.notes?.length))
-    entries.push(legendItem('tile yes noted', '', 'a known bug or a version rule concerns it'));
+    entries.push(legendItem('tile yes noted', '', 'a known bug or a version rule applies'));
   if (answers.some((answer) => !isMet(answer)))
     entries.push(legendItem('tile no unmet', '', 'not as expected'));
   if (asked.has(NEVER)) entries.push(legendItem('not-asked', '', 'not asked'));
@@ -60,7 +60,7 @@ function buildView(page) {
       choice(
           'columns', 'Columns', axes,
           (name) => showAxes(page, page.rows.name === name ? page.columns.name : page.rows.name, name)),
-      choice('shows', 'Cells say', shows, (name) => showIn(page, name)),
+      choice('shows', 'Cells show', shows, (name) => showIn(page, name)),
       element(
           'span', {class: 'saves'}, element('span', {class: 'muted'}, 'Save what is shown:'),
           save('CSV', 'csv'), save('JSON', 'json')));

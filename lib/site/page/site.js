@@ -131,7 +131,7 @@ function answerParts(answer) {
   if (answer.frontend) parts.push(...part('cudnn-frontend refuses it', element('p', {}, answer.frontend)));
   if (answer.frameworks) parts.push(...part('Frameworks', list(answer.frameworks)));
   if (answer.advice) parts.push(...part('Workarounds', list(answer.advice)));
-  if (answer.notes) parts.push(...part('To know', told(answer.notes)));
+  if (answer.notes) parts.push(...part('Notes', told(answer.notes)));
   if (answer.from) parts.push(element('p', {class: 'muted'}, answer.from));
   return parts;
 }
@@ -147,7 +147,7 @@ function showCell(data) {
   }
   const {target, version} = cell;
   if (!version) {
-    place.replaceChildren(element('p', {}, `Nobody asked cuDNN ${cell.word} about ${target.id} here.`));
+    place.replaceChildren(element('p', {}, `cuDNN ${cell.word} was not asked about ${target.id} here.`));
     return;
   }
   const run = runAt(data, target, version);
