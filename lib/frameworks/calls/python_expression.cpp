@@ -252,7 +252,7 @@ class Evaluator {
   }
 
   PythonValue unary(const PythonNode& node) {
-    const PythonValue value = of(node.field("argument"));
+    PythonValue value = of(node.field("argument"));
     if (node.field("operator").type() != "-" || is_tensor_value(value)) return value;
     if (value.is_number_float()) return -value.get<double>();
     return arithmetic("-", 0, value);
@@ -291,7 +291,7 @@ class Evaluator {
   }
 
   PythonValue assignment(const PythonNode& node) {
-    const PythonValue value = of(node.field("value"));
+    PythonValue value = of(node.field("value"));
     scope_->set(node.field("name").text(), value);
     return value;
   }
