@@ -104,9 +104,10 @@ ATTNPROBE_BOTH Real reduce_element(int op, Real x) {
   }
 }
 
-/// The rounding of one partial sum: kernels add dBias up in its own type.
+/// The rounding of one partial sum: kernels add dBias up in its own type, also near its smallest numbers.
 ATTNPROBE_BOTH Real partial_sum_variance(const ReduceArgs& a, Real value) {
-  return a.op == reduce_ADD ? square((Real)a.x.unit) * rounded_square(value) : (Real)0;
+  if (a.op != reduce_ADD || value == 0) return (Real)0;
+  return square((Real)a.x.unit) * rounded_square(value) + square((Real)a.x.smallest);
 }
 
 /// The maximum of several is as uncertain as the most uncertain of them; a sum adds the variances.

@@ -58,8 +58,7 @@ std::string kernels_text(const Bill& bill) {
 
 std::string how_known(const Bill& bill) {
   if (bill.compiled == bill.plans) return "each compiled";
-  return fmt::format("{} compiled; the others lie between two with the same kernel; {} spot checks agree",
-                     bill.compiled, bill.checked);
+  return fmt::format("{} compiled; the rest lie between equal ones; {} spot checks agree", bill.compiled, bill.checked);
 }
 
 std::string building_text(const WorkloadBill& found) {
@@ -70,7 +69,7 @@ std::string building_text(const WorkloadBill& found) {
         fmt::format("  built     {} in {} by the log\n", counted(built->plans, "plan"), seconds_text(built->seconds));
   const double here = bill.total_build_ms / 1000;
   if (!found.is_simulated && bill.compiled == bill.plans)
-    return text + fmt::format("  building  {} on this GPU, measured\n", seconds_text(here));
+    return text + fmt::format("  building  {:.1f} s on this GPU, measured\n", here);
   return text + fmt::format(
                     "  building  {} in a program on a GPU (as PyTorch on H200 and H100);\n"
                     "            here {} for each that was compiled\n",
@@ -139,6 +138,7 @@ Json bill_json(const Bill& bill) {
           {"kernels", std::move(kernels)},
           {"refused", std::move(refused)},
           {"median_build_ms", bill.median_build_ms},
+          {"total_build_ms", bill.total_build_ms},
           {"estimated_seconds_on_gpu", seconds.middle},
           {"estimated_seconds_range", {seconds.least, seconds.most}},
           {"workspace_bytes", bill.workspace_bytes},
