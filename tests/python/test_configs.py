@@ -41,7 +41,7 @@ class Documents(unittest.TestCase):
             self.assertEqual(_configs.read_document(self.folder / name), {"heads": 3})
 
     def test_bad_files(self):
-        for name, text, words in (("twice.json", '{"heads": 1, "heads": 2}', '"heads" is there twice'), ("cut.json", "{", "is no JSON")):
+        for name, text, words in (("twice.json", '{"heads": 1, "heads": 2}', '"heads" appears twice'), ("cut.json", "{", "is not valid JSON")):
             with self.assertRaisesRegex(attnprobe.UsageError, words):
                 _configs.read_document(self.write(name, text))
         with self.assertRaisesRegex(attnprobe.UsageError, "cannot be read"):

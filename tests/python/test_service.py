@@ -46,7 +46,7 @@ class Probe(unittest.TestCase):
 
     def test_usage_errors(self):
         for words, message in (({"hedas": 1}, 'did you mean "heads"'), ({"target": "h2000"}, "h2000"), ({"plans": "never"}, "plans"),
-                               ({"seqlen": object()}, "object is no value"), ({"scale": float("nan")}, "not JSON")):
+                               ({"seqlen": object()}, "object is not a valid value"), ({"scale": float("nan")}, "not JSON")):
             with self.assertRaisesRegex(attnprobe.UsageError, message):
                 attnprobe.probe(BERT, **words)
         with self.assertRaises(ValueError):

@@ -117,7 +117,7 @@ class Watch(unittest.TestCase):
             cudnn = Cudnn(library, program)
             with attnprobe.watch(most_megabytes=0) as seen:
                 cudnn.ask("h200", 128)
-            assert seen.graphs == () and "left out" in seen.notes[0], seen
+            assert seen.graphs == () and "dropped" in seen.notes[0], seen
         """)
 
     def test_what_is_refused(self):

@@ -47,7 +47,7 @@ def read_document(path: PathLike) -> Any:
     try:
         return json.loads(plain, object_pairs_hook=lambda pairs: _no_double(pairs, name))
     except json.JSONDecodeError as problem:
-        raise UsageError(f"config: {name} is no JSON: {problem}") from problem
+        raise UsageError(f"config: {name} is not valid JSON: {problem}") from problem
 
 
 def _no_double(pairs: List[Tuple[str, Any]], name: str) -> Dict[str, Any]:
