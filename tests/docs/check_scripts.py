@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Every script that a file names exists, every script is described, and scripts/ keeps to the few that each change needs."""
+"""Every script that a file names exists, every script is described, and scripts/ keeps to the few that each change needs. lib/ and app/
+include only headers of NVIDIA that a plain `scripts/setup` installs: the machines of the tests have all of CUDA, a newcomer's has not."""
 
 import pathlib
 import re
@@ -10,6 +11,9 @@ MOST_PROGRAMS = 15
 FOLDERS = [".ci", ".github", "app", "catalog", "cmake", "configs", "docs", "lab", "lib", "scripts", "tests"]
 # These name paths in other projects' repositories.
 OF_OTHERS = ("tests/fixtures/", "tests/replay/", "configs/matrix/atlas.json", "docs/atlas")
+# Of nvidia-cuda-runtime and the small cuDNN package.
+INSTALLED_HEADERS = {"cuda.h", "cudnn_graph.h"}
+NVIDIA_HEADER = re.compile(r"^#include <((?:cu|nv)\w*\.h)>", re.M)
 NAMED = re.compile(r"(?<![\w./-])(?:\.\./)*((?:scripts|lab)/[\w.-]+(?:/[\w.-]+)*)")
 
 
@@ -35,6 +39,8 @@ def main():
                 script = found[1].rstrip(".")
                 if not (ROOT / script).exists() and not (ROOT / pathlib.Path(name).parent / script).exists():
                     wrong.append(f"{name}:{number}: {script} does not exist")
+        if name.startswith(("lib/", "app/")):
+            wrong += [f"{name}: scripts/setup does not install {header}" for header in NVIDIA_HEADER.findall(text) if header not in INSTALLED_HEADERS]
     for folder, page in (("scripts", "CONTRIBUTING.md"), ("lab", "lab/README.md")):
         about = (ROOT / page).read_text()
         wrong += [f"{page} lacks {folder}/{name}" for name in programs(folder) if not re.search(rf"`{name}[` ]", about)]
