@@ -1,6 +1,6 @@
-"""Holds the text of the repository to plain English: words to avoid, and the length of a sentence.
+"""Checks that the text of the repository is plain English: words to avoid, and the length of sentences.
 
-  scripts/check english             checks the files that english.json lists; exit code 1 where one has a finding
+  scripts/check english             checks the files that english.json lists; exit code 1 if there is a finding
   scripts/check english --count     and counts the findings in the files that are not checked yet
   scripts/check english PATH…       prints every finding in these files and folders
 
@@ -36,7 +36,7 @@ class Checker:
         self.exceptions = [(one["files"], re.compile(one["text"])) for one in rules["exceptions"]]
 
     def findings(self, name, text):
-        """[(kind, line, what is wrong)] of a file, by its name's ending."""
+        """[(kind, line, problem)] of a file; the reader depends on the file's suffix."""
         found = []
         for kind, line, block in english_text.blocks(name, text):
             if len(block) < 3:
@@ -63,7 +63,7 @@ def shortened(sentence, at=0):
 
 
 def files(names):
-    """Paths of what may be read; everything without names."""
+    """Paths of the files to read; without names, all files."""
     places = [pathlib.Path(name).resolve() for name in names] or [*(path for path in ROOT.iterdir() if path.is_file()), *(ROOT / folder for folder in FOLDERS)]
     for place in places:
         for path in sorted(place.rglob("*")) if place.is_dir() else [place]:

@@ -41,7 +41,7 @@ def markdown(text):
 
 
 def of_lines(lines):
-    """Comment lines [(number, text)] that follow each other are one block; an indented line, or one in columns, is code."""
+    """Joins consecutive comment lines [(number, text)] into blocks; an indented line, or one with columns, is code."""
     block, begun, last = [], 0, -1
     for number, text in [*lines, (-9, "")]:
         code = text.startswith("  ") or re.search(r"\S {3,}\S", text)

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Checks the layers of lib/: a module includes only itself and modules of lower layers.
 
-  scripts/check floors          says what breaks the rules, and ends with 1 if anything does
-  scripts/check floors --draw   the modules, what each uses, and its share of lib's lines
+  scripts/check floors          prints violations of the rules; exit code 1 if there are any
+  scripts/check floors --draw   prints the modules, the modules that each uses, and its share of lib's lines
 
-The modules and their layers are the table of docs/architecture.md ("| `module/` | layer | purpose |"), read from there, so that page and
-check cannot differ. It also checks that every include names a file, and that files do not include each other in a
-circle. No file stem means two things in two modules, and no module holds more than 15 % of lib's lines. The tests
-mirror lib folder by folder.
+The check reads the modules and their layers from the table of docs/architecture.md ("| `module/` | layer | purpose |"), so page and
+check cannot differ. It also checks that every include names a file, and that includes have no cycle. Two modules must not have files
+with the same stem, and no module may have more than 15 % of lib's lines. The folders of tests/ must mirror those of lib.
 Only Python's standard library is needed; nothing is configured or built.
 """
 import argparse
@@ -25,7 +24,7 @@ ROW = re.compile(r"^\| `(\w+)/` \| (\d+) \|", re.MULTILINE)
 
 
 def room_of(file):
-    """The module of a file of lib; "" for the umbrella header, which is outside the modules."""
+    """The module of a file of lib; "" for the umbrella header, which belongs to no module."""
     parts = file.relative_to(LIB).parts
     return parts[0] if len(parts) > 1 else ""
 
@@ -41,7 +40,7 @@ def read_floors(problems):
 
 
 def included(file, problems):
-    """The files of lib that one includes: from its own folder, or below lib."""
+    """The files of lib that a file includes, relative to its own folder or to lib."""
     for name in INCLUDE.findall(file.read_text()):
         for folder in (file.parent, LIB):
             target = (folder / name).resolve()
@@ -54,7 +53,7 @@ def included(file, problems):
 
 
 def find_circle(graph):
-    """Files that include each other, in order; none: []."""
+    """The files of an include cycle, in order; [] if there is none."""
     state, path = {}, []
 
     def visit(file):
@@ -114,7 +113,7 @@ def check_shares(lines, problems):
 
 
 def check_tests(problems):
-    """tests/a/b/x_test.cpp tests lib/a/b, or app."""
+    """Checks the folders of tests: tests/a/b/x_test.cpp tests lib/a/b, or app."""
     for test in sorted((ROOT / "tests").rglob("*_test.cpp")):
         folder = test.parent.relative_to(ROOT / "tests")
         if not (LIB / folder).is_dir() and folder != pathlib.Path("app"):

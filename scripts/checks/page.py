@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Opens a page of the hardware matrix in a headless Chromium and uses it as a person would.
+"""Opens the page of a matrix in a headless Chromium and uses it as a reader would.
 
-Filters, keyboard, cells, links, versions, themes, phones; and how long it takes.
+Tests filters, keyboard, cells, links, versions, themes, phone layout and loading time.
 
   scripts/check page PAGE.html [--screenshots DIR]
 
-One line a check. Exit code 0: all good, 1: not, 77: no Chromium here.
+Prints one line per check. Exit code 0: all passed, 1: some failed, 77: Chromium is missing.
 """
 
 import argparse
@@ -95,7 +95,7 @@ SHORT = {"invalid_graph": "invalid", "crashed": "crash", "timeout": "hang", "wro
 
 
 def is_right(cell, label, text):
-    """Besides its colour a cell has its answer as a word, and a label that says it too."""
+    """Whether a cell has its answer as a word and in its label, in addition to its colour."""
     verdict = cell["verdict"]
     return text == SHORT.get(verdict, verdict) and f": {WORDS.get(verdict, verdict)}" in label
 
@@ -132,12 +132,12 @@ class Tester:
         return self.see(f"{ROWS}.map((row) => row.cells[0].firstChild.textContent)")
 
     def count(self):
-        """(configs, cells) that the page says it shows: "8 of 60 configs, 120 of 1,440 cells"."""
+        """(configs, cells) according to the page's own count: "8 of 60 configs, 120 of 1,440 cells"."""
         words = self.text("count").replace(",", "").split()
         return int(words[0]), int(words[4])
 
     def cell_view(self):
-        """None: it is closed."""
+        """The open cell view; None if it is closed."""
         return self.text("cell") if self.see(f"{by_id('cell')}.open") else None
 
     def focused(self):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Opens the documentation site in a headless Chromium, from the disk as a reader without a server would, and uses it.
+"""Opens the documentation site in a headless Chromium, from disk without a server, and uses it as a reader would.
 
-  scripts/check site DIR [--screenshots DIR]       DIR: what scripts/docs site wrote
+  scripts/check site DIR [--screenshots DIR]       DIR: the folder that scripts/docs site wrote
 
-Every page fits a phone, asks for nothing outside of the site and has no text that is too faint; search, themes, menu.
-One line a check. Exit code 0: all good, 1: not, 77: no Chromium here.
+Every page must fit a phone, load nothing from outside the site, and have enough contrast. Also tests search, themes and menu. Prints
+one line per check. Exit code 0: all passed, 1: some failed, 77: Chromium is missing.
 """
 
 import argparse

@@ -41,7 +41,7 @@ def same_type(value, model):
 
 
 def check(doc, stem, model):
-    """Yields (JSON pointer, message) for every error in one target; model: the properties of h200.json."""
+    """Yields (JSON pointer, message) for every error in one target; `model` has the properties of h200.json."""
     # A GPU has no matmul rates where none are published.
     if not isinstance(doc, dict) or list(doc) not in (KEYS, [key for key in KEYS if key != "matmul_rates"]):
         yield "", f"keys must be {', '.join(KEYS)}, in this order"

@@ -1,4 +1,4 @@
-"""A headless Chromium, driven through the DevTools protocol over a pair of pipes. Standard library only."""
+"""Controls a headless Chromium with the DevTools protocol over a pair of pipes. Needs only Python's standard library."""
 
 import base64
 import fcntl
@@ -87,7 +87,8 @@ def find_chromium():
 
 
 class Browser:
-    """Messages are JSON texts that end with a zero byte; Chromium reads them from its file 3 and writes them to its file 4."""
+    """A Chromium process. Messages are JSON texts that end with a zero byte; Chromium reads them from file descriptor 3 and writes to
+    4."""
 
     def __init__(self, program):
         self.profile = tempfile.TemporaryDirectory(prefix="attnprobe-chromium-", ignore_cleanup_errors=True)
@@ -110,7 +111,7 @@ class Browser:
 
     @staticmethod
     def _high(file):
-        """The same file above 4, where it cannot be in the way of Chromium's own two."""
+        """A duplicate of the file descriptor above 4, so that it cannot collide with the two that Chromium uses."""
         high = fcntl.fcntl(file, fcntl.F_DUPFD_CLOEXEC, 10)
         os.close(file)
         return high
@@ -181,7 +182,7 @@ class Page:
         self.frame()
 
     def evaluate(self, expression):
-        """The value of a JavaScript expression, or of the promise that it is."""
+        """The value of a JavaScript expression; if it is a promise, the result of the promise."""
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         if "exceptionDetails" in answer:
             raise RuntimeError(f"{expression}: {answer['exceptionDetails']['exception'].get('description')}")
@@ -203,7 +204,7 @@ class Page:
         self.frame()
 
     def click(self, element):
-        """Clicks in the middle of what a JavaScript expression gives."""
+        """Clicks the centre of the element that a JavaScript expression returns."""
         x, y = self.evaluate(f"({MIDDLE})({element})")
         for kind in ("mousePressed", "mouseReleased"):
             self.call("Input.dispatchMouseEvent", type=kind, x=x, y=y, button="left", clickCount=1)
@@ -225,7 +226,7 @@ class Page:
         path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]))
 
     def complaints(self):
-        """What went wrong so far: exceptions, errors and warnings on the console, requests for anything but the page."""
+        """The problems so far: exceptions, errors and warnings on the console, and requests for other files than the page."""
         found = []
         for message in self.browser.events:
             method, params = message.get("method"), message.get("params", {})
@@ -242,7 +243,7 @@ class Page:
 
 
 class PageTester:
-    """Checks of a page, a line each."""
+    """Checks a page and prints one line per check."""
 
     def __init__(self, page):
         self.page, self.failed = page, 0
@@ -256,8 +257,8 @@ class PageTester:
 
 
 def check_page_of(tester_of):
-    """The whole of a test of the page that is the first argument; `tester_of` makes its tester of (page, url). Gives the exit code: 0 all
-    good, 1 not, 77 no Chromium here."""
+    """Tests the page in the first argument; `tester_of` creates the tester from (page, url). Returns the exit code: 0 all passed, 1
+    some failed, 77 Chromium is missing."""
     program = find_chromium()
     if not program:
         print(f"{pathlib.Path(sys.argv[0]).stem}: no Chromium here (Debian: apt-get install chromium)", file=sys.stderr)

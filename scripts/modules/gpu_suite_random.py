@@ -1,4 +1,4 @@
-"""Part random of scripts/gpu-suite: do random plans compute what their graphs say, and how near do right ones come to what is allowed?"""
+"""Part `random` of scripts/gpu-suite: checks the results of random plans, and how close correct results come to the allowed error."""
 import concurrent.futures
 import json
 import os
@@ -23,7 +23,7 @@ GROSS = 3
 
 
 def smaller(config):
-    """The config with a batch that is small enough; None where that would make it another one."""
+    """The config with a sufficiently small batch; None if this would change other fields."""
     def scores():
         return config["batch"] * config["heads_q"] * config["seqlen_q"] * config["seqlen_kv"]
     fixed = isinstance(config.get("layout"), dict) or "max_total_seqlen_q" in config
@@ -33,7 +33,7 @@ def smaller(config):
 
 
 def random_chunks(program, first, count):
-    """(regime, configs) of a few configs each."""
+    """Yields (regime, configs), with a few configs each."""
     lines = subprocess.run([program, str(count), str(first)], capture_output=True, text=True, check=True).stdout.splitlines()
     waiting = {}
     for seed, line in enumerate(lines, first):
@@ -51,7 +51,7 @@ def random_chunks(program, first, count):
 
 
 def run_chunk(suite, regime, configs, deadline):
-    """The rows of one process; configs that contradict themselves are left out, and all of them once the time is over."""
+    """The rows of one process. Omits configs that contradict themselves, and all configs after the time limit."""
     configs = list(configs)
     with tempfile.TemporaryDirectory() as folder:
         report, file = pathlib.Path(folder) / "report.json", pathlib.Path(folder) / "configs.json"
@@ -91,7 +91,7 @@ def rows_of(result, regime):
 
 
 def shares_of(output):
-    """The error of an output as a share of what is allowed: its worst element, and its norm."""
+    """The error of an output as a share of the allowed error: for its worst element, and for its norm."""
     if output.get("of_allowed") is not None:
         yield "element", output["of_allowed"]
     if output["relative_l2"] is not None and output["allowed_l2"] > 0:

@@ -43,7 +43,7 @@ def faults(rows):
 
 
 def busy(name, call):
-    """How near the cores' and the GPU's work came to being all that was waited for; seconds as the program told them."""
+    """Compares the work of the cores and of the GPU with the elapsed time, from the seconds that the program reports."""
     larger = max(call["gpu"], call["compile"] / call["cores"])
     return (f"- {name}: {call['wall']:.0f} s of wall time, {call['gpu']:.0f} s of runs on the GPU, {call['compile']:.0f} s of compiling on {call['cores']} cores: "
             f"{call['wall'] / larger:.2f} times the larger of the GPU's time and a core's share of compiling")
@@ -105,7 +105,7 @@ def again_part(part):
 
 
 def plan_lines(rows, *columns):
-    """One line a plan."""
+    """One line per plan."""
     lines = ["| " + " | ".join([*columns, "config", "engine config", "status", "error", "ms", "what"]) + " |", "| --- |" + " --- |" * (len(columns) + 5)]
     for r in rows:
         for c in r["engine_configs"]:
@@ -167,7 +167,7 @@ WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": ag
 
 
 def findings(parts):
-    """The lines that a reader wants first."""
+    """The most important lines, for the top of the report."""
     if "walk" in parts and parts["walk"]["compared_with"]:
         rows = parts["walk"]["results"]
         equal = sum(r["equal_to_simulated"] and r["plans_equal_to_simulated"] for r in rows)

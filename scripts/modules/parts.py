@@ -1,4 +1,4 @@
-"""A program of several parts: `scripts/check floors` runs scripts/checks/floors.py."""
+"""Runs programs that consist of several parts: `scripts/check floors` runs scripts/checks/floors.py."""
 import os
 import pathlib
 import runpy
@@ -8,7 +8,7 @@ SCRIPTS = pathlib.Path(__file__).resolve().parents[1]
 
 
 def run(program, about, parts):
-    """Runs the part that the command line names; `parts` has the file of each, below scripts/, and one line about it."""
+    """Runs the part that the command line names. `parts` has the file of each part, below scripts/, and a line that describes it."""
     wanted = sys.argv[1] if len(sys.argv) > 1 else "--help"
     if wanted in ("-h", "--help"):
         sys.exit(print(about.strip(), "", *(f"  {program} {name:<10} {line}" for name, (_, line) in parts.items()), sep="\n"))

@@ -1,4 +1,4 @@
-"""What every report says of itself: of which commit, when, with which files of cuDNN, by which command."""
+"""The origin of a report: commit, date, hashes of cuDNN's files, and command."""
 import datetime
 import hashlib
 import os
@@ -12,7 +12,7 @@ NOT_RECORDED = "not recorded"
 
 
 def commit():
-    """The commit that the program was built from: what a bundle that runs says (scripts/gpu-suite bundle), or the clone's."""
+    """The commit from which the program was built: that of the running bundle (scripts/gpu-suite bundle), or that of the clone."""
     if os.environ.get("ATTNPROBE_BUILT_FROM"):
         return os.environ["ATTNPROBE_BUILT_FROM"]
     done = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty", "--abbrev=12"], capture_output=True, text=True)
