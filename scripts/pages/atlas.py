@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""Makes the atlas: configs/matrix/atlas.json on the GPUs that it names, with the cuDNN versions at hand.
+"""Makes the atlas: configs/matrix/atlas.json on the GPUs that it names, with the cuDNN versions on this machine.
 
-The page of the site is atlas.md; atlas.html is the page of the matrix.
+atlas.md becomes a page of the site; atlas.html is the page of the matrix.
 
   scripts/docs atlas                              every version of ~/.cache/attnprobe/cudnn (attnprobe cudnn fetch --one-of-each-minor)
   scripts/docs atlas --cudnn 9.14,9.19.0,9.28     only these
-  scripts/docs atlas --out DIR                    keep the matrix's reports; started again, it goes on there
-  scripts/docs atlas --docs DIR                   elsewhere than build/pages, where scripts/docs site reads it
+  scripts/docs atlas --out DIR                    keep the matrix's reports in DIR, and resume from there
+  scripts/docs atlas --docs DIR                   write to DIR instead of build/pages, where scripts/docs site looks
 
-atlas.md is made of all versions. So is atlas.html as long as it stays below 8 MB (22 versions: 7.3 MB). Otherwise it
-holds ten (--page LIST: these): the oldest, the newest, the one compared with a real GPU, and those that changed most. Nothing is asked
-twice: attnprobe's cache has the answers. Needs no GPU, and 2 GB in DIR for 22 versions. Only Python's standard library.
+atlas.md covers all versions. So does atlas.html if it stays below 8 MB (22 versions: 7.3 MB). Otherwise it has ten versions (or those
+of --page LIST): the oldest, the newest, the one compared with a real GPU, and those with most changes. attnprobe's cache keeps the
+answers, so no question is asked twice. Needs no GPU, 2 GB in DIR for 22 versions, and only Python's standard library.
 """
 import argparse
 import collections
@@ -79,7 +79,7 @@ def table(head, rows, right=()):
 
 
 class Matrix:
-    """The report of a matrix: configs × GPUs × cuDNN versions, each in the matrix's order, versions from the oldest on."""
+    """The report of a matrix: configs × GPUs × cuDNN versions, in the matrix's order, with the oldest version first."""
 
     def __init__(self, folder):
         with open(folder / "report.csv", newline="", encoding="utf-8") as file:
@@ -94,8 +94,7 @@ class Matrix:
         self.dead = [g for g in self.gpus if not any(self.supported(c, g, v) for c in self.configs for v in self.versions)]
 
     def _read_notes(self, file):
-        """Facts about supported cells without a column in the CSV: cudnn-frontend's refusal, known bugs, and what the
-        version or the GPU lacks by rule."""
+        """Facts about supported cells that have no column in the CSV: cudnn-frontend's refusal, known bugs, and unmet requirements."""
         self.refusal, self.bugs, self.lacks, self.frontend = {}, {}, {}, "cudnn-frontend"
         with open(file, encoding="utf-8") as lines:
             next(lines)
@@ -122,11 +121,11 @@ class Matrix:
         return self.cell(config, gpu, version)["verdict"] == "supported"
 
     def answers(self, version=None):
-        """How many cells are yes, but, no and, where the question is open, "": of one version or of all."""
+        """The number of cells with yes, but, no and "" (no answer), for one version or for all."""
         return collections.Counter(r["usable"] for r in self.cells.values() if version in (None, r["cudnn"]))
 
     def _groups(self):
-        """GPUs that give the same answer, with as many engine configs, to every config with every version."""
+        """Groups of GPUs with the same answer and the same number of engine configs for every config and version."""
         groups = collections.defaultdict(list)
         for gpu in self.gpus:
             key = tuple((self.cell(c, gpu, v)["verdict"], self.cell(c, gpu, v)["viable"]) for v in self.versions for c in self.configs)
@@ -134,7 +133,7 @@ class Matrix:
         return list(groups.values())
 
     def names(self, gpus):
-        """A list of GPUs, short: whole groups by their heading."""
+        """A short list of GPUs that names whole groups by their heading."""
         missing = [g for g in self.gpus if g not in gpus]
         if len(gpus) > 1 and missing in ([], self.dead):
             return "all" + (f" but {', '.join(missing)}" if missing else "")
@@ -142,7 +141,7 @@ class Matrix:
                          for g in self.groups if set(g) & set(gpus))
 
     def tested(self):
-        """The oldest 9.19 here (9.19.0 is what the H200 ran), or the newest of all."""
+        """The oldest 9.19 of the matrix (the H200 ran 9.19.0), or the newest version."""
         return next((v for v in self.versions if v.startswith(TESTED + ".")), self.versions[-1])
 
     def changes(self, old, new):
@@ -152,13 +151,13 @@ class Matrix:
 
 
 def heading(group):
-    """Of a column: the GPUs, or one of them and how many others."""
+    """The heading of a column: the GPUs, or one GPU and the number of others."""
     known = [g for g in ("a100", "l40s", "h200", "b200", "rtx5090") if g in group] or group
     return ", ".join(group) if len(group) <= 2 else f"{known[0]} +{len(group) - 1}"
 
 
 def page_versions(matrix):
-    """At most ten: where verdicts change is where a tab is worth its bytes."""
+    """At most ten versions; prefers those with changed verdicts, to limit the size of the page."""
     kept = {matrix.versions[0], matrix.tested(), matrix.versions[-1]}
     changed = {new: sum(matrix.changes(old, new)) for old, new in itertools.pairwise(matrix.versions)}
     for version in sorted(changed, key=lambda v: (-changed[v], number(v))):
@@ -216,7 +215,7 @@ def neither_table(matrix):
 
 
 def stands_out(matrix, version):
-    """Facts that a reader would not guess, as far as the answers show them."""
+    """Unexpected facts that the answers show."""
     living = [g for g in matrix.gpus if g not in matrix.dead]
     if matrix.dead:
         yield f"No version supports any of the configs on {', '.join(matrix.dead)}."
@@ -263,7 +262,7 @@ def viable(cell):
 
 
 def short(reason):
-    """cuDNN's sentence without the C++ condition behind it."""
+    """cuDNN's sentence without the C++ condition at its end."""
     return reason.split(" at: ")[0].strip()
 
 
@@ -279,7 +278,7 @@ def refusals_table(matrix, version):
 
 
 def notes_tables(matrix, version):
-    """Who else has a word on what cuDNN supports."""
+    """Tables of obstacles to supported configs: cudnn-frontend's refusals, known bugs and requirements."""
     refused, bugs = collections.defaultdict(list), collections.defaultdict(lambda: collections.defaultdict(list))
     for config, gpu in itertools.product(matrix.configs, matrix.gpus):
         if words := matrix.refusal.get((config, gpu, version)):
@@ -320,7 +319,7 @@ def first_table(matrix):
 
 
 def dropped_table(matrix):
-    """Every time that a version refuses what the one before it supported."""
+    """Lists the cells that a version refuses and the version before it supported."""
     rows = collections.defaultdict(list)
     for config, gpu in itertools.product(matrix.configs, matrix.gpus):
         for i, (old, new) in enumerate(itertools.pairwise(matrix.versions), 1):
@@ -383,7 +382,7 @@ def markdown(matrix, about):
 
 
 def ask(options, versions, folder):
-    """One matrix into a folder; returns the command as a reader would type it."""
+    """Runs one matrix into a folder; returns the command as a reader would type it."""
     command = ["matrix", options.configs, "--cudnn", versions]
     more = ["--title", "The atlas: the attention of today's models", "--out", str(folder)]
     if options.cache:

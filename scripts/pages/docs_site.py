@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Builds the documentation as a site: plain files that work from a web server, and from a disk without one.
+"""Builds the documentation site: plain files that work from a web server, and from disk without one.
 
-  scripts/docs site -o site                                with build/attnprobe, whose options and report the reference lists
+  scripts/docs site -o site                                with build/attnprobe, from which the reference is generated
   scripts/docs site -o site --program /usr/bin/attnprobe
-  scripts/docs site -o site --pages DIR                    with atlas.md, audit.md, findings.md and history.md of DIR, which take cuDNN hours
+  scripts/docs site -o site --pages DIR                    with atlas.md, audit.md, findings.md and history.md of DIR, which take hours
+  to make
 
-The pages below reference/ are made here and not committed.
-docs/navigation.json says which page stands where. A page of docs/ that it lacks, and a link to nothing,
-are errors: a line for each, and exit code 1. Exit code 77: no markdown-it-py here.
+This program generates the pages below reference/; they are not committed. docs/navigation.json has the order of the pages. Pages of
+docs/ that it lacks, and broken links, are errors: one line for each, and exit code 1. Exit code 77: markdown-it-py is missing.
 """
 
 import argparse
@@ -50,7 +50,7 @@ ASKED = {
 
 
 def anchor_of(heading):
-    """As GitHub makes it, so that a link works on both."""
+    """The anchor as GitHub makes it, so that links work both there and on the site."""
     return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
 
 
@@ -71,7 +71,7 @@ def text_of(token):
 
 
 class Page:
-    """A page: `source` is its path in the repository, or a name under reference/ of one that the program wrote."""
+    """A page: `source` is its path in the repository, or for generated pages a name under reference/."""
 
     def __init__(self, source, label, text):
         self.source, self.tokens = source, MARKDOWN.parse(text)
@@ -138,7 +138,7 @@ class Site:
     # ---- links ------------------------------------------------------------------------------------------------------
 
     def resolved(self, page, link):
-        """The link as it is in the site. Any other link is to a file of the repository, which the site has a copy of."""
+        """The link within the site. A link to a file of the repository becomes a link to the site's copy of it."""
         if re.match(r"[a-z]+:", link):
             return link
         path, _, anchor = link.partition("#")
@@ -170,7 +170,7 @@ class Site:
                     child.attrSet("src", self.picture(page, child.attrGet("src")))
 
     def picture(self, page, link):
-        """A picture of the repository, of which the site has a copy."""
+        """A link to the site's copy of a picture of the repository."""
         source = posixpath.normpath(posixpath.join(posixpath.dirname(page.source), link))
         if not (ROOT / source).is_file() or source.startswith(".."):
             self.errors.append(f"{page.source}: there is no picture {link}")
@@ -254,14 +254,14 @@ class Site:
         self.write_files(folder)
 
     def write_llms(self, folder):
-        """llms.txt: what an agent has to know to use attnprobe, from AGENTS.md, and every page."""
+        """Writes llms.txt: the instructions for agents from AGENTS.md, and a list of all pages."""
         about = re.search(r"^## Using attnprobe\n\n(.*?)\n\n(.*?)(?=^## )", (ROOT / "AGENTS.md").read_text(), re.M | re.S)
         lines = ["# attnprobe", "", f"> {about[1]}", "", about[2].rstrip(), "", "## Pages", ""]
         lines += [f"- [{page.label}]({page.target})" for page in self.pages.values()]
         (folder / "llms.txt").write_text("\n".join(lines) + "\n")
 
     def write_index(self, folder):
-        """The index of the search: a script, since a page on a disk may fetch nothing."""
+        """Writes the search index as a script, because a page opened from disk cannot fetch files."""
         pages, sections = [], []
         for page in self.pages.values():
             pages.append([page.target, page.label])
@@ -295,12 +295,13 @@ class Site:
 
 
 def copy_of(source):
-    """Where the site has a file of the repository: as text, since a browser would offer to save a .json or a .cpp."""
+    """The site's path for a file of the repository. The copy is a text file, because a browser would offer to save a .json or .cpp
+    file."""
     return f"files/{source}/index.html" if (ROOT / source).is_dir() else f"files/{source}.txt"
 
 
 def console(text):
-    """Typed lines look different from printed ones."""
+    """Formats a console block: typed lines look different from printed lines."""
     lines = [f'<span class="typed">{line}</span>' if line.startswith("$ ") else line for line in text.split("\n")]
     return f'<pre class="console"><code>{chr(10).join(lines)}</code></pre>'
 

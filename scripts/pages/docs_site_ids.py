@@ -1,4 +1,4 @@
-"""The page of the site to which terminals link: every id that the program prints, with what `attnprobe explain ID` says."""
+"""Writes the page to which terminal output links: every id that the program prints, with the text of `attnprobe explain ID`."""
 
 import json
 from pathlib import Path
@@ -10,13 +10,13 @@ PAGE = "reference/ids.md"
 
 
 def rules_of(value):
-    """The rules of a framework's file: a list of them, or groups of them."""
+    """The rules of a framework's file, which has a list of rules or of groups of rules."""
     for one in value:
         yield from rules_of(one["rules"]) if "rules" in one else [one]
 
 
 def needed(needs):
-    """The need of a requirement in words."""
+    """The condition of a requirement in words."""
     if needs.get("never"):
         return "no cuDNN has it"
     words = [f"cuDNN {needs['cudnn']} or newer"] if "cudnn" in needs else []

@@ -1,4 +1,4 @@
-"""The pages of the site that the program itself writes: its options, the fields of its reports, the GPUs that it knows."""
+"""Writes the pages of the site that are generated from the program: its options, the fields of its reports, its GPU catalogue."""
 
 import json
 import re
@@ -10,12 +10,12 @@ def said(program, *words):
 
 
 def escaped(text):
-    """A cell of a Markdown table, in which nothing of the text is markup."""
+    """A cell of a Markdown table, with all markup in the text escaped."""
     return re.sub(r"([\\`*_\[\]<>|])", r"\\\1", text.strip())
 
 
 def rows_of(section):
-    """(name, text) of the lines that CLI11 prints; after a long name the text is on the next line."""
+    """(name, text) of the option lines that CLI11 prints; after a long name, the text is on the next line."""
     rows = []
     for line in section:
         if re.match(r" {10,}\S", line) and rows:
@@ -37,7 +37,7 @@ def sections_of(text):
 
 
 def command_page(program, words):
-    """A command, then its own commands."""
+    """The pages of a command and of its subcommands."""
     text = said(program, *words, "--help").partition("\nExit codes:")[0]
     sections = sections_of(text)
     description, _, usage = "\n".join(sections[0][1]).partition("Usage: ")

@@ -1,4 +1,4 @@
-"""The pages of the site that a search for an error finds: each message of the catalogue of `attnprobe explain`."""
+"""Writes the pages that a web search for an error message should find: one for each message in the catalogue of `attnprobe explain`."""
 
 import json
 import re
@@ -9,7 +9,7 @@ LONGEST_HEADING = 120
 
 
 def readable(pattern):
-    """A regular expression as the sentence that it stands for: "…" where a value stands, the first of alternatives."""
+    """A regular expression as a readable sentence, with "…" for each value and the first of several alternatives."""
     at, said = 0, ""
     while at < len(pattern):
         c = pattern[at]

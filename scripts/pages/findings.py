@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The limits that documentation states (findings_claims.py), compared with every cuDNN of this machine: a page of the site.
+"""Compares the limits that documentation states (findings_claims.py) with every cuDNN of this machine, and writes a page of the site.
 
-  scripts/docs findings --program build/attnprobe                          writes build/pages/findings.md; attnprobe's cache has what was asked before
+  scripts/docs findings --program build/attnprobe                          writes build/pages/findings.md; attnprobe's cache has earlier
+  answers
   scripts/docs findings --cudnn 9.19 --only Mha-fprop --out /tmp/f -o -     some statements, one version, to standard output
 
 All questions are one matrix per GPU, in --out. Each command in the page's three tables is also run separately, and must give the same answer.
@@ -34,7 +35,7 @@ def asked_values(claim):
 
 
 def values_of(words, asked):
-    """Those of the values asked that a claim takes."""
+    """Those of the asked values that a claim calls supported."""
     found = set()
     for word in filter(None, words.split(", ")):
         number = NUMBERS.match(word) if isinstance(asked[0], int) else None
@@ -59,7 +60,7 @@ def member(text):
 
 
 def config_of(claim, value):
-    """The config that the claim's command asks with this value."""
+    """The config about which the claim's command asks, with this value."""
     words = shlex.split(claim["config"] + " " + (claim["cases"][value] if claim["cases"] else ""))
     config = {option[2:].replace("-", "_"): member(text) for option, text in zip(words[::2], words[1::2])}
     field = claim["axis"].split("=")[0]
@@ -77,7 +78,7 @@ def key_of(config):
 
 
 class Answers:
-    """Of every claim, value, GPU and version: the word, the reason, and the obstacle."""
+    """The answers for every claim, value, GPU and version: the answer's word, the reason, and the obstacle."""
 
     def __init__(self, program, cudnn, out, claims, ask):
         self.program, self.cudnn, self.out = program, cudnn, out
@@ -128,7 +129,7 @@ class Answers:
 
 
 def values_text(values, asked):
-    """Of numbers a band and its multiples, and the rest: "8–256, multiples of 8"."""
+    """Values in words; for numbers a range with its step, then the others: "8–256, multiples of 8"."""
     if not values:
         return "none"
     if not isinstance(asked[0], int):
@@ -155,7 +156,7 @@ def values_text(values, asked):
 
 
 def versions_text(versions, every):
-    """Those that follow each other in `every` as spans: a version between them that is not meant is not covered."""
+    """Versions in words. Versions that follow each other in `every` become a range; a range never covers a version that is not listed."""
     if len(versions) == len(every):
         return "every" if len(every) > 1 else every[0]
     spans, places = [], sorted(every.index(version) for version in versions)
@@ -168,7 +169,7 @@ def versions_text(versions, every):
 
 
 def reason_text(reason):
-    """cuDNN's sentence, without the condition in its source."""
+    """cuDNN's sentence, without the C++ condition at its end."""
     return reason.split(" at: ")[0]
 
 
@@ -185,7 +186,7 @@ def command_of(claim, targets, cudnn, value=None):
 
 
 def check_shown(program, command, want_taken):
-    """Runs a command of the page, for one value, GPU and version."""
+    """Runs a command of the page for one value, GPU and version, and checks its answer."""
     done = subprocess.run([program, *shlex.split(command)[1:], "--format", "json"], capture_output=True, text=True)
     if done.returncode not in (0, 1):
         sys.exit(f"{command}: exit code {done.returncode}: {done.stderr[-800:]}")
@@ -208,7 +209,7 @@ class Page:
         self.says = set()
 
     def groups(self, claim):
-        """GPUs and versions of which the same holds."""
+        """Groups of GPUs and versions with the same result."""
         asked, every = asked_values(claim), self.answers.every
         by_target = {}
         for target in claim["targets"].split(","):
@@ -240,7 +241,7 @@ class Page:
                              f"\n\n`{command_of(claim, claim['targets'], self.cudnn)}`\n")
 
     def obstacles(self, claim, group, values):
-        """The obstacle to these with the newest version, or the known cause of their crash; "" without one."""
+        """The obstacle to these configs with the newest version, or the known cause of their crash; "" if there is none."""
         said = {}
         for value in asked_values(claim):
             if value in values:
@@ -270,7 +271,8 @@ class Page:
         return f"| {', '.join(group['targets'])} | {versions_text(group['versions'], self.answers.every)} | {cell(found)} | {group['judgement']} |"
 
     def rows(self, table, want_taken):
-        """A table's lines, each with a command that shows one value of it with the newest version; each is run."""
+        """The rows of a table. Each has a command that shows one of its values with the newest version; this function runs each
+        command."""
         for (says, targets, values, reason), row in table.items():
             asked, claim = asked_values(row["claim"]), row["claim"]
             versions = sorted(row["versions"], key=version_key)
@@ -281,7 +283,7 @@ class Page:
                    f"{cell(reason)} | `{command}` |")
 
     def highlights(self):
-        """The sentences of findings_claims.py about what was asked, each compared with a row of the findings."""
+        """The sentences of findings_claims.py about the asked claims, each compared with a row of the findings."""
         for sentence, table, says, target, version in HIGHLIGHTS:
             if says not in self.says or version not in self.answers.every:
                 continue

@@ -1,8 +1,8 @@
-"""What documentation states about limits, as questions that `attnprobe limits` can look for. Data of scripts/docs findings.
+"""Limits that documentation states, as questions for `attnprobe limits`. Data of scripts/docs findings.
 
-A claim: the statement, its source, the values of the field that are asked, the config and GPUs, and the supported values. The
-values "8-128 step 8, 256" are the asked multiples of 8 up to 128, and 256; anything else is words. Where they change
-with the version they are a list of (cuDNN version, values). The oldest is first and begins at "".
+A claim has the statement, its source, the values of the field to ask about, the config and GPUs, and the supported values. For example,
+"8-128 step 8, 256" means the asked multiples of 8 up to 128, and 256; other forms are words. If the values depend on the version, they
+are a list of (cuDNN version, values), with the oldest version first, as "".
 """
 import json
 
@@ -34,7 +34,7 @@ STRIDED = {"all": "", "all but O": f"--o-layout '{json.dumps(STRIDES)}'",
 
 
 def claim(part, says, source, axis, config, targets, takes, cases=None, note=""):
-    """`cases`: options of each word, where the axis is not a field that `limits` knows; each is then a separate probe."""
+    """`cases`: the options for each word, if `limits` does not know the axis as a field; each word is then a separate probe."""
     return {"part": part, "says": says, "source": source, "axis": axis, "config": config, "targets": targets,
             "takes": takes if isinstance(takes, list) else [("", takes)], "cases": cases, "note": " " + note if note else ""}
 

@@ -1,4 +1,4 @@
-"""The page of the site with every rule of lib/rules/frameworks: what frameworks refuse before cuDNN is asked."""
+"""Writes the page with every rule of lib/rules/frameworks: the calls that frameworks refuse before they ask cuDNN."""
 
 import json
 import pathlib

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Writes a page of the site: which kernels of attention each cuDNN release changed. Needs no GPU.
 
-  scripts/docs history                    every version of attnprobe's cache from 9.12 on (attnprobe cudnn fetch --one-of-each-minor)
+  scripts/docs history                    every version in attnprobe's cache from 9.12 on (attnprobe cudnn fetch --one-of-each-minor)
   scripts/docs history --cudnn 9.26,9.27  only these
-  scripts/docs history --target h100      only this GPU; the default has one of each compute capability of the atlas
-  scripts/docs history --out DIR          keep the reports, a folder for each GPU; started again, it resumes there
+  scripts/docs history --target h100      only this GPU; default: one of each compute capability of the atlas
+  scripts/docs history --out DIR          keep the reports, one folder per GPU, and resume from there
 
-First the configs of the atlas are compiled for the first GPU with the newest version. Of those with the same kernel, one is kept. Each kept
-config is then compiled for each GPU with each version: ten minutes of two cores for one GPU with 16 versions. Only Python's standard library.
+First compiles the configs of the atlas for the first GPU with the newest version, and keeps one config for each kernel. Then compiles
+each kept config for each GPU with each version. For one GPU with 16 versions, this takes ten minutes on two cores. Needs only Python's
+standard library.
 """
 import argparse
 import collections
@@ -31,7 +32,7 @@ def number(version):
 
 
 def compiled(cell):
-    """The engine config whose plan was built; None: none was."""
+    """The engine config whose plan was built; None if no plan was built."""
     return next((e for e in cell["engine_configs"] if e["plan"] and e["plan"].get("kernels")), None)
 
 
@@ -139,7 +140,7 @@ def table(head, rows):
 
 
 def overview(history):
-    """A row for each release, a column for each GPU: how many of the cells got new code."""
+    """A table with a row for each release and a column for each GPU: the number of cells with new code."""
     rows = []
     for old, new in itertools.pairwise(history.versions):
         row = [f"{old} → {new}"]
@@ -169,7 +170,7 @@ def of_target(history, target):
 
 
 def largest_changes(history, target):
-    """Another kernel or tile first, then by registers and stack. One row for a change that several configs share."""
+    """The largest changes: first another kernel or tile, then by registers and stack. Configs with the same change share a row."""
     found = {}
     for old, new in itertools.pairwise(history.versions):
         for config, a, b in history.pairs(target, old, new):

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Takes the README's pictures from real runs: an answer in a terminal, and the page of a matrix.
+"""Makes the README's pictures from real runs: an answer in a terminal, and the page of a matrix.
 
   scripts/docs pictures              writes docs/pictures/terminal.svg and docs/pictures/matrix.webp
 
-Needs cuDNN 9.19 as the default, 9.12 and 9.27 (attnprobe cudnn fetch 9.12 9.27), Chromium, and rich (Debian: python3-rich). Exit code 77: one of these is missing.
+Needs cuDNN 9.19 as the default, 9.12 and 9.27 (attnprobe cudnn fetch 9.12 9.27), Chromium, and rich (Debian: python3-rich). Exit code
+77: one of them is missing.
 """
 import argparse
 import os

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Every reason that cuDNN gives: provoked, collected, and compared with the catalogue (lib/answer/reasons.json).
+"""Provokes and collects every reason that cuDNN gives for a refusal, and compares them with the catalogue (lib/answer/reasons.json).
 
   scripts/docs reasons sweep --cudnn /usr/lib/x86_64-linux-gnu/libcudnn.so.9   asks this cuDNN (several: --cudnn A --cudnn B)
-  scripts/docs reasons label                                                   tells each collected reason's entry again
+  scripts/docs reasons label                                                   assigns the collected reasons to entries anew
 
-The sweep asks each cuDNN about the shipped configs on a GPU of each chip, with every engine. It asks about the
-configs of tests/fixtures/provoking-configs.json, and random ones, on GPUs of each kind of engine. A few are asked
-with every knob value (--knobs), and a few are compiled (--plans). The reasons go to
-tests/fixtures/reasons-cudnn.json, where they replace those of the same version. Needs only Python's standard library.
+The sweep asks each cuDNN about the shipped configs on a GPU of each chip, with every engine. It also asks about the configs of
+tests/fixtures/provoking-configs.json and random ones, on GPUs for each kind of engine. It tries a few with every knob value (--knobs),
+and compiles a few (--plans). It writes the reasons to tests/fixtures/reasons-cudnn.json, where they replace those of the same version.
+Needs only Python's standard library.
 """
 import argparse
 import collections
@@ -50,7 +50,7 @@ def write_configs(path, configs):
 
 
 def config_of(command):
-    """The config of a reproduce command, and its target: every option is a field of the same name."""
+    """The config and the target of a reproduce command; every option is the field of the same name."""
     words = shlex.split(command)[1:]
     fields = {option[2:].replace("-", "_"): value for option, value in zip(words[::2], words[1::2])}
     target = fields.pop("target")
@@ -69,7 +69,7 @@ def needs_more_than_a_check(reason):
 
 
 def examples_again(fixture, folder):
-    """The examples of all reasons that other versions gave, as parts: how a version is compared with the others in a minute."""
+    """The examples of all reasons that other versions gave, as parts. With these, a version is compared with the others in a minute."""
     configs = collections.defaultdict(dict)
     for reason in fixture["reasons"]:
         if reason["innermost"] and not needs_more_than_a_check(reason):
@@ -82,7 +82,7 @@ def examples_again(fixture, folder):
 
 
 def parts_of(options, fixture, folder):
-    """(what it is, config files, targets, further options) of each run of the program."""
+    """(description, config files, targets, further options) of each run of the program."""
     if options.again:
         return examples_again(fixture, folder)
     shipped = sorted([*(ROOT / "configs").glob("*.json"), *(ROOT / "configs/features").glob("*.json")])
@@ -112,7 +112,7 @@ def results_of(options, cudnn, files, targets, further):
 
 
 def lines_of(result):
-    """(stage, engine, status, text, is innermost) of each line that cuDNN said."""
+    """(stage, engine, status, text, is innermost) of each line of cuDNN's log."""
     def of(stage, engine, reasons):
         for i, reason in enumerate(reasons):
             yield stage, engine, reason["status"], reason["reason"], i == 0
@@ -130,7 +130,7 @@ def lines_of(result):
 
 
 def normalised(text):
-    """What differs from run to run, and from one engine to the next, is not another reason."""
+    """The text without parts that vary between runs and engines, so that such lines count as one reason."""
     text = re.sub(r"0x[0-9a-fA-F]{6,}", "ADDRESS", text)
     text = re.sub(r"\b(Engine|global index) \d+", r"\1 N", text)
     text = re.sub(r"(deviceVersion==)\d+", r"\1N", text)
@@ -138,7 +138,7 @@ def normalised(text):
 
 
 class Collected:
-    """What one cuDNN said."""
+    """The reasons of one cuDNN version."""
 
     def __init__(self):
         self.reasons, self.losses, self.cells = {}, collections.Counter(), 0
@@ -220,7 +220,7 @@ def write_fixture(fixture):
 
 
 def entry_of(catalogue, status, text):
-    """As lib/answer/reasons.cpp finds it: the first that matches."""
+    """The first entry that matches, as in lib/answer/reasons.cpp."""
     for entry in catalogue:
         if entry.get("status", status) != status:
             continue
