@@ -1,6 +1,6 @@
-"""Calls that a framework refuses, and the same with what `attnprobe explain` advises: (name, framework, refused, way out).
+"""Calls that a framework refuses, and the same calls with the fix that `attnprobe explain` advises: (name, framework, refused, fix).
 
-Statements share the names of PREAMBLES; the last line of a message is what explain is asked about.
+The statements use the names of PREAMBLES. `explain` is asked about the last line of the error message.
 """
 
 PREAMBLES = {

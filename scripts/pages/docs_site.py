@@ -3,8 +3,7 @@
 
   scripts/docs site -o site                                with build/attnprobe, from which the reference is generated
   scripts/docs site -o site --program /usr/bin/attnprobe
-  scripts/docs site -o site --pages DIR                    with atlas.md, audit.md, findings.md and history.md of DIR, which take hours
-  to make
+  scripts/docs site -o site --pages DIR                    with DIR's atlas.md, audit.md, findings.md and history.md
 
 This program generates the pages below reference/; they are not committed. docs/navigation.json has the order of the pages. Pages of
 docs/ that it lacks, and broken links, are errors: one line for each, and exit code 1. Exit code 77: markdown-it-py is missing.
