@@ -1,4 +1,4 @@
-"""What lab/compare-frontend writes: counts and cases as JSON, the same as Markdown."""
+"""Writes the reports of lab/compare-frontend: counts and cases as JSON and as Markdown."""
 import collections
 import json
 import re
@@ -42,7 +42,7 @@ def case(row):
 
 
 def rules(rows):
-    """cudnn-frontend's own refusals by their words, with what cuDNN says of the same configs."""
+    """cudnn-frontend's own refusals by their text, with cuDNN's answers for the same configs."""
     texts = collections.defaultdict(collections.Counter)
     for row in rows:
         if row["answers"]["frontend"] == "rule":
@@ -51,7 +51,7 @@ def rules(rows):
 
 
 def predictions(rows):
-    """The kinds of differences between attnprobe's word on cudnn-frontend's rules and what cudnn-frontend says."""
+    """The kinds of differences between attnprobe's predictions of cudnn-frontend's refusals and the real ones."""
     kinds = {}
     for row in rows:
         if row["prediction"] in (None, "no refusal, rightly", "refusal, same words"):

@@ -1,7 +1,7 @@
 """JAX's attention for lab/compare-attention: jax.nn.dot_product_attention through cuDNN and through XLA, on PyTorch's tensors.
 
-JAX offers no events on its stream. Calls are timed in a loop on the GPU, each after a flush of the L2. The time of the same loop
-without a call is subtracted.
+JAX has no events on its stream, so calls are timed in a loop on the GPU, each after a flush of the L2. The time of the same loop
+without the call is subtracted.
 """
 import functools
 import os
@@ -14,8 +14,8 @@ LOOPS = 20
 
 def candidates(torch):
     """Name -> function of (q, k, v, causal, gradient), tensors as (batch, heads, length, head dimension). `gradient` may be None.
-    It returns the output (dQ with a gradient) as PyTorch's tensor, and a function that times a number of samples.
-    Empty without JAX or where JAX sees no GPU."""
+    It returns the output (dQ with a gradient) as PyTorch's tensor, and a function that times a number of samples. Empty without JAX, or
+    if JAX sees no GPU."""
     # Both libraries share the memory of one GPU.
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     try:

@@ -1,7 +1,8 @@
-"""Masks and biases of every type, shape and stride through cuDNN, against a reference in f64, and attnprobe's answer to the same call.
+"""Runs masks and biases of every type, shape and stride through cuDNN.
+Compares the results with a reference in f64 and with attnprobe's answer to the same call.
 
-For lab/compare-pytorch --masks. A call is right, wrong (no error, other numbers) or raises; attnprobe's answer to --torch or
---jax has to say which.
+For lab/compare-pytorch --masks. A call gives a right result, a wrong result without an error, or an exception; attnprobe's answer to
+--torch or --jax must predict which.
 """
 import collections
 import concurrent.futures
@@ -40,7 +41,7 @@ def judged(error):
 
 
 def torch_mask(torch, dtype, form):
-    """A mask that leaves each query something; values or True and False."""
+    """A mask that leaves each query at least one key, with numbers or booleans."""
     shape = {"2d": (S, S), "one": (1, 1, S, S), "batch": (B, 1, S, S), "expanded": (B, 1, 1, S), "sliced": (B, H, S, 2 * S)}.get(form, (B, H, S, S))
     if dtype == torch.bool:
         mask = torch.rand(shape, device="cuda") < 0.7
@@ -145,7 +146,7 @@ def run_jax(q_dtype, bias_type, has_mask, shape, trains):
 
 
 def compare(program, cudnn, with_jax):
-    """Prints each case on which the two differ, and the counts. The number of differences."""
+    """Prints each case in which the two differ, and the counts. Returns the number of differences."""
     import torch
 
     torch.manual_seed(0)

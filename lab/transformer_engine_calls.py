@@ -6,7 +6,7 @@ MOST_32_BIT = 2**31 - 1
 
 
 def random_call(dice, base):
-    """Mostly plain, so that each refusal is often the only one; a third of all values differ from the base."""
+    """A mostly plain call, so that each refusal is often the only one; a third of all values differ from the base."""
     def seldom(usual, *others, chance=0.12):
         return dice.choice(others) if dice.random() < chance else usual
 
@@ -65,7 +65,7 @@ def random_call(dice, base):
 
 
 def has_64_bit_offsets(call):
-    """Whether one ragged offset of Q, K, V or O is beyond 32 bits: as get_ragged_offset_dtype counts, by the longest sequences."""
+    """Whether a ragged offset of Q, K, V or O exceeds 32 bits, computed from the longest sequences as in get_ragged_offset_dtype."""
     q = call["heads_q"] * call["head_dim_qk"] * call["seqlen_q"]
     k = call["heads_kv"] * call["head_dim_qk"] * call["seqlen_kv"]
     v = call["heads_kv"] * call["head_dim_v"] * call["seqlen_kv"]
@@ -77,7 +77,7 @@ def has_64_bit_offsets(call):
 
 
 def completed(call):
-    """With the keys that follow from others."""
+    """The call with the keys that are derived from others."""
     call = dict(call)
     fp8 = call["fp8_recipe"] is not None
     mask = call["attn_mask_type"]
@@ -134,7 +134,8 @@ def random_table_call(dice, base):
 
 
 def corner(dice, call):
-    """Values that seldom meet by chance: offsets beyond 32 bits, cuDNN 9.14.0's windows, the backend for 512 tokens."""
+    """Combinations of values that are rarely drawn by chance: offsets beyond 32 bits, windows with cuDNN 9.14.0, the backend for 512
+    tokens."""
     plain = {"fp8_recipe": None, "dtype": "bf16", "kv_cache": False, "paged": False, "qkv_layout_group": "hd_hd_hd",
              "heads_kv": call["heads_q"], "bias_type": "no_bias", "bias_shape": None, "window_left": None,
              "window_right": None, "softmax_type": "vanilla"}

@@ -1,4 +1,5 @@
-"""Transformer Engine's C++ conditions as those of lib/rules/condition.hpp: the algebra, and what each name of the source means.
+"""Converts Transformer Engine's C++ conditions to those of lib/rules/condition.hpp: the algebra, and the meaning of each name in the
+source.
 
 A condition here is True, False, ("is", key, operator, operand), ("and", [...]) or ("or", [...]).
 """
@@ -52,7 +53,7 @@ def joined(how, parts):
 
 
 def values_joined(parts, one, several):
-    """Equal keys: k = a or k = b is k in (a, b); likewise for "and" and what k must not be."""
+    """Joins conditions on the same key: k = a or k = b becomes k in (a, b). Does the same for "and" of values that k must not have."""
     by_key = {}
     for part in parts:
         if part[0] == "is" and part[2] in (one, several):
@@ -88,7 +89,7 @@ def as_json(condition):
 
 
 def refusal(clause):
-    """Where a clause does not hold: said in the shorter way."""
+    """The condition under which a clause does not hold, in the shorter form."""
     plain, around = as_json(negated(clause)), {"not": as_json(clause)}
     return plain if len(json.dumps(plain)) <= len(json.dumps(around)) * 1.1 else around
 
@@ -138,7 +139,7 @@ def layout_group(name):
 
 
 def layout(name):
-    """One of the layouts by name: NVTE_BS3HD, NVTE_SBHD_SB2HD, NVTE_BSHD_BSHD_BSHD."""
+    """The condition for a layout by its name: NVTE_BS3HD, NVTE_SBHD_SB2HD, NVTE_BSHD_BSHD_BSHD."""
     parts = name.removeprefix("NVTE_").lower().split("_")
     tokens = "t" if parts[0][0] == "t" else parts[0][:2]
     group = "_".join(part.removeprefix(tokens) for part in parts)
@@ -164,7 +165,7 @@ def number_compared(key, sign, number):
 
 
 def window_compared(key, sign, number):
-    """-1, no bound, is a value that is not set here."""
+    """A comparison of a window; -1 (no bound) is an unset value in attnprobe."""
     if (sign, number) in (("==", -1), ("!=", -1), (">=", 0)):
         return ("is", key, "not_set" if sign == "==" else "set", None)
     if (sign, number) == ("==", 0):

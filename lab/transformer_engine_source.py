@@ -1,6 +1,6 @@
-"""Transformer Engine's C++ table as its source has it: nvte_get_fused_attn_backend of a release, cut out and parsed.
+"""Extracts and parses Transformer Engine's C++ table from its source: nvte_get_fused_attn_backend of a release.
 
-The source is read from a git directory (--git), or downloaded from GitHub into build/. Nothing of it is kept here.
+The source is read from a git directory (--git), or downloaded from GitHub into build/. This repository has no copy of it.
 """
 import pathlib
 import re
@@ -44,7 +44,7 @@ class Source:
 
 
 def cut(text, begin):
-    """A function that begins with these words, and its first line's number."""
+    """The function that begins with these words, and the number of its first line."""
     start = text.index(begin)
     return text[start:text.index("\n}\n", start) + 3], text.count("\n", 0, start) + 1
 
@@ -65,8 +65,8 @@ def tokens_of(text, first_line):
 
 
 class Expression:
-    """A recursive descent over tokens: ("or", [...]), ("and", [...]), ("!", x), (comparison, a, b), (arithmetic, a, b),
-    ("?", condition, a, b), ("call", name, [...]), ("name", text), ("number", value). Each "and" part knows its line."""
+    """A recursive descent parser over tokens: ("or", [...]), ("and", [...]), ("!", x), (comparison, a, b), (arithmetic, a, b),
+    ("?", condition, a, b), ("call", name, [...]), ("name", text), ("number", value). Each part of an "and" has its line number."""
     LEVELS = (("==", "!="), ("<", ">", "<=", ">="), ("+", "-"), ("*", "/", "%"))
 
     def __init__(self, tokens):
@@ -146,7 +146,7 @@ class Expression:
 # ---- statements ----------------------------------------------------------------------------------------------------
 
 def closing(tokens, at):
-    """The place after the bracket that closes the one at `at`."""
+    """The position after the bracket that closes the one at `at`."""
     opened = {"(": ")", "{": "}"}[tokens[at][0]]
     depth = 0
     for i in range(at, len(tokens)):
