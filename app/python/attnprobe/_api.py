@@ -49,17 +49,17 @@ def probe(
     fields: fields of a config by name (``pass_`` for "pass"). They override those of ``config``; a list makes a cross product.
 
     target: words of --target ("RTX 4090", "h100,b200", "all", "device:0"), a list of them, or a target document.
-    By default the GPUs of this machine, else the representative ones.
+    By default the GPUs of this machine, otherwise the representative ones.
 
     cudnn: an installed version ("9.14"), a folder, or a libcudnn.so.9. By default the first one found.
 
-    framework: also asks these gates: "torch", "torch==2.11", ["jax", "te"], "all".
+    framework: also checks the gates of these frameworks: "torch", "torch==2.11", ["jax", "te"], "all".
 
     torch, jax: a call of scaled_dot_product_attention or dot_product_attention instead of a config. It is source with the
-    tensors' sizes ("F.scaled_dot_product_attention(q[2, 8, 1024, 64], …)"), or a dict. Of the fields only ``dtype`` is
-    allowed with it, for tensors without one (bf16 by default).
+    tensors' sizes ("F.scaled_dot_product_attention(q[2, 8, 1024, 64], …)"), or a dict. The only field allowed with it is ``dtype``, the
+    type of tensors that have none (bf16 by default).
 
-    mode: heuristic modes of "A", "B", "FALLBACK". engines: "heuristic", "all" or "knobs".
+    mode: heuristic modes among "A", "B", "FALLBACK". engines: "heuristic", "all" or "knobs".
 
     plans: "none", "first", "build", "run", "run_first" or "auto".
 
@@ -86,7 +86,7 @@ def probe(
 
 
 def _question(config: Optional[ConfigLike], fields: Mapping[str, Any], torch: Any, jax: Any) -> Dict[str, Any]:
-    """Exactly one of a config and the calls."""
+    """The question: exactly one of a config, a PyTorch call and a JAX call."""
     calls = [name for name, given in (("torch", torch), ("jax", jax)) if given is not None]
     if not calls:
         return {"config": document_of(config, fields)}
@@ -149,9 +149,9 @@ def suggest(
 
     config, fields, target, cudnn, framework, torch, jax, timeout, jobs: as in :func:`probe`.
 
-    keep: excluded kinds of changes: "dtype,layout". With "cudnn" and "target" no others are asked.
+    keep: fields that must not change: "dtype,layout". With "cudnn" and "target", it asks no other cuDNN versions and GPUs.
 
-    most: ways for a config on a target, 3 by default. most_asked: questions for one before it gives up, 400 by default.
+    most: fixes for a config on a target, 3 by default. most_asked: questions for one config before it gives up, 400 by default.
     """
     return Suggestions.from_dict(_service.call(
         "suggest",
@@ -181,7 +181,7 @@ def limits(
     jobs: Optional[int] = None,
     **fields: Any,
 ) -> Limits:
-    """Where support begins and ends along a field, from few questions (docs/no.md).
+    """Finds where support begins and ends along a field, with few questions (docs/no.md).
 
     >>> limits("head_dim", vary={"mask": ["none", "causal"], "pass": None}, target="h100,b200")  # doctest: +SKIP
 
@@ -193,7 +193,7 @@ def limits(
 
     target: as in :func:`probe`, by default the representative GPUs. cudnn: versions ("9.14,9.28", a list) or "all".
 
-    by: what is equal within a run: "answer", "engine", "category" or "all". With "time" it runs each point of a map on a
+    by: the property that is equal within a run: "answer", "engine", "category" or "all". With "time", it runs each point of a map on a
     GPU of this machine.
     """
     given = None if config is None and not fields else document_of(config, fields)
@@ -213,7 +213,7 @@ def limits(
 
 
 def bugs(*ids: str, target: Optional[TargetLike] = None, cudnn: Words = None, framework: Words = None) -> Tuple[Bug, ...]:
-    """The known bugs with these names, or all, that affect a cuDNN, installed or not, or a framework's, on some GPU.
+    """The known bugs, all or those with these names, that affect a cuDNN (installed or not) or a framework's cuDNN on a GPU.
 
     >>> [bug.id for bug in attnprobe.bugs(framework="torch==2.13", target="h100")]  # doctest: +SKIP
     """
@@ -223,7 +223,7 @@ def bugs(*ids: str, target: Optional[TargetLike] = None, cudnn: Words = None, fr
 
 
 def explain(text_or_exception: Union[str, BaseException]) -> Explanation:
-    """Who refused an attention, why and what to do, from a text or an exception; needs no cuDNN.
+    """Says who refused an attention, why, and what to do, from a text or an exception; needs no cuDNN.
 
     Reads an exception with its traceback, causes and notes. Raises UsageError for a text without a known message.
     """
@@ -232,7 +232,7 @@ def explain(text_or_exception: Union[str, BaseException]) -> Explanation:
 
 
 def _text_of(problem: BaseException) -> str:
-    """As Python prints it, but without source lines: a sentence in them is not a message."""
+    """The exception as Python prints it, but without source lines, because a sentence in a source line is not a message."""
     chain: List[BaseException] = []
     one: Optional[BaseException] = problem
     while one is not None and one not in chain:
@@ -252,7 +252,7 @@ def targets() -> Tuple[Target, ...]:
 
 
 def libraries() -> Tuple[Library, ...]:
-    """The cuDNNs on this machine, in search order."""
+    """The cuDNN libraries on this machine, in search order."""
     return tuple(Library.from_dict(library) for library in _service.call("libraries")["libraries"])
 
 

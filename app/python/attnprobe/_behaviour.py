@@ -79,18 +79,18 @@ class Result:
 
     @property
     def name(self) -> str:
-        """The config's name, else its pattern."""
+        """The config's name, otherwise its pattern."""
         config = self.config or {}
         return str(config.get("name") or config.get("pattern") or (self.graph.pattern if self.graph else None) or "graph")
 
     @property
     def engine_config(self) -> Optional[_records.EngineConfig]:
-        """The first engine config that works, which a program would get; None for none."""
+        """The first engine config that works, which a program would get; None if none works."""
         return next((config for config in self.engine_configs if config.works), None)
 
     @property
     def answer(self) -> str:
-        """"yes", "but" or "no"; cuDNN's verdict if the machine or an error left it open."""
+        """"yes", "but" or "no"; cuDNN's verdict if an environment problem or an error prevented an answer."""
         return str(self.usable) if self.usable is not None else self.verdict
 
     @property
@@ -114,7 +114,7 @@ class Result:
         return "\n".join(lines)
 
     def __bool__(self) -> NoReturn:
-        """Refused: a "but" is neither, and users may mean "there is a result"."""
+        """Raises, because a "but" is neither true nor false, and users may mean "there is a result"."""
         raise TypeError(
             'a Result is neither true nor false; ask result.usable == "yes", '
             'result.verdict == "supported" or result.met'

@@ -1,4 +1,4 @@
-"""Converts the arguments of Python programs to configs, targets and versions of the service."""
+"""Converts the arguments of Python programs to the configs, targets and versions that the service accepts."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STRING_OR_COMMENT = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.S)
 
 
 def read_document(path: PathLike) -> Any:
-    """The JSON of a file, comments allowed; gzip and xz too."""
+    """The JSON of a file. Comments are allowed, and the file may be compressed with gzip or xz."""
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
@@ -117,7 +117,7 @@ def values_of(values: Sequence[Any]) -> str:
 
 
 def fields_of(fields: FieldsLike) -> Union[None, str, List[str]]:
-    """Names of fields, with the values of a mapping; without, all values."""
+    """Names of fields, with the values of a mapping; without a mapping, all values."""
     if isinstance(fields, Mapping):
         return [name if values is None else f"{name}={values_of(values)}" for name, values in fields.items()]
     return words_of(fields, "fields")

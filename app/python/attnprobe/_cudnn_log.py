@@ -23,7 +23,7 @@ _LONGEST_MESSAGE = 16 << 20
 
 
 def _text_of(severity: int, message: int) -> bytes:
-    """A callback's message in the form of a log file. It has several NUL-terminated texts, and an empty one at the end."""
+    """A callback's message in the form of a log file. The message consists of several NUL-terminated texts, the last one empty."""
     prefix = _PREFIXES.get(severity, b"I")
     lines: List[bytes] = []
     size = 0
@@ -37,7 +37,7 @@ def _text_of(severity: int, message: int) -> bytes:
 
 
 class CudnnLog:
-    """From start() to stop() cuDNN logs into ``path``."""
+    """From start() to stop(), cuDNN writes its log to ``path``."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most = most_bytes

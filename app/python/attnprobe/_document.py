@@ -1,4 +1,4 @@
-"""Frozen dataclasses from JSON: known keys become typed fields, and ``raw`` keeps all of it."""
+"""Frozen dataclasses from JSON: known keys become typed fields, and ``raw`` has the whole object."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _converters: Dict[type, List[Tuple[str, str, _Converter]]] = {}
 
 @dataclasses.dataclass(frozen=True, repr=False)
 class Document:
-    """A JSON object. Missing fields have their default, because an older library may not write them all."""
+    """A JSON object. Missing fields get their default, because an older library may not write all fields."""
 
     #: the object as it came, with the keys that this version of the module does not know
     raw: Mapping[str, Any] = dataclasses.field(default_factory=dict, repr=False, compare=False)
 
     @classmethod
     def from_dict(cls: Type[D], data: Mapping[str, Any]) -> D:
-        """From a JSON object, the inverse of :meth:`to_dict`."""
+        """Creates the document from a JSON object; the inverse of :meth:`to_dict`."""
         values = {}
         for name, key, convert in _plan(cls):
             if key in data:
@@ -36,7 +36,7 @@ class Document:
         return cls(raw=data, **values)
 
     def __repr__(self) -> str:
-        """One line: its own text, else its short fields that are not the default."""
+        """One line: the document's own text, otherwise its short fields that differ from the default."""
         if type(self).__str__ is not object.__str__:
             return f"<{type(self).__name__}: {(str(self).splitlines() or [''])[0]}>"
         told = [f"{name}={value!r}" for name, _, _ in _plan(type(self))
@@ -44,7 +44,7 @@ class Document:
         return f"<{type(self).__name__}: {', '.join(told)}>"
 
     def to_dict(self) -> Dict[str, Any]:
-        """The JSON object, a copy that may be changed."""
+        """The JSON object, as a copy that you may change."""
         return copy.deepcopy(dict(self.raw))
 
 
@@ -80,7 +80,7 @@ class Several(Sequence[E]):
 
 
 def _plan(cls: type) -> List[Tuple[str, str, _Converter]]:
-    """Field, its JSON key and the converter, computed once per class."""
+    """The fields with their JSON keys and converters, computed once per class."""
     plan = _converters.get(cls)
     if plan is None:
         hints = typing.get_type_hints(cls)

@@ -10,7 +10,7 @@ CANCELLED = -32800
 class Error(Exception):
     """An error that kept attnprobe from answering. If cuDNN refuses, crashes or hangs, that is an answer, not an error.
 
-    ``str(error)`` names what was given, its value and what is allowed.
+    ``str(error)`` names the argument, its value and the allowed values.
     """
 
     #: "usage", "environment" or "internal"

@@ -1,4 +1,4 @@
-"""Parts of the display in notebooks. They escape every text, because names of configs and cuDNN's messages are foreign."""
+"""HTML for notebooks. It escapes every text, because names of configs and cuDNN's messages are not trusted."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ def escaped(text: object) -> str:
 
 
 def answer(usable: Optional[object], verdict: str) -> str:
-    """yes, but or no in its colour; cuDNN's verdict if it is open."""
+    """The answer in its colour; cuDNN's verdict if there is no answer."""
     word = str(usable) if usable is not None else verdict
     return f'<b style="color:{_COLOURS.get(word, "#8250df")}">{escaped(word)}</b>'
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
-    """The head is text, the cells are HTML."""
+    """A table; the header cells are text, the other cells are HTML."""
     left = ' style="text-align:left"'
     lines = ["<table><thead><tr>", *(f"<th{left}>{escaped(cell)}</th>" for cell in head), "</tr></thead><tbody>"]
     for row in rows:

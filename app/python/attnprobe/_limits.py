@@ -30,7 +30,7 @@ class Run(Document):
 
     @property
     def is_taken(self) -> bool:
-        """Whether cuDNN supports it: yes or but."""
+        """Whether cuDNN supports the value: yes or but."""
         return _is_taken(self.answer)
 
     def __str__(self) -> str:
@@ -43,7 +43,7 @@ class Run(Document):
 
 @dataclass(frozen=True, repr=False)
 class Edge(Document):
-    """Why a supported run begins, ends, has gaps, or is a but."""
+    """The reason why a supported run begins, ends, has gaps, or is a but."""
 
     #: "below", "above", "between" or "inside"
     side: str = ""
@@ -64,7 +64,7 @@ class Edge(Document):
 
 @dataclass(frozen=True, repr=False)
 class Value(Document):
-    """The answer for a value of a field of words."""
+    """The answer for one value of a field whose values are words."""
 
     value: Any = None
     answer: str = ""
@@ -130,7 +130,7 @@ class LimitsRow(Document):
 
 @dataclass(frozen=True, repr=False)
 class LimitsLine(Document):
-    """Rows with equal answers, and their differences."""
+    """Rows with equal answers, and the fields in which they differ."""
 
     configs: Tuple[str, ...] = ()
     varied: Mapping[str, Sequence[Any]] = field(default_factory=dict)
@@ -171,7 +171,7 @@ class Limits(Document):
         return self.rows[0]
 
     def table(self) -> List[List[str]]:
-        """A line for each of ``lines``, as words, with their names first."""
+        """The rows of the printed table: one for each of ``lines``, as words, after a header row."""
         varied = list(dict.fromkeys(name for line in self.lines for name in line.varied))
         several = {"config": len(self.configs) > 1, "cuDNN": len({row.cudnn for row in self.rows}) > 1}
         head = [*(["config"] if several["config"] else []), *varied, "GPU", *(["cuDNN"] if several["cuDNN"] else []), str(self.axis.get("field", ""))]
@@ -184,7 +184,7 @@ class Limits(Document):
         return lines
 
     def reasons(self) -> Tuple[str, ...]:
-        """Why runs end, each once."""
+        """The reasons why runs end, each once."""
         told = [edge.reason + (f" ({edge.source})" if edge.source else "") for row in self.rows for edge in row.edges]
         told += [f"{one.value}: {one.reason} ({one.source})" for row in self.rows for one in row.values if one.reason]
         return tuple(dict.fromkeys(told))

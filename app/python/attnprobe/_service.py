@@ -41,7 +41,7 @@ def library_path() -> str:
 
 
 def program_path() -> str:
-    """The program attnprobe: the wheel's, or that of ATTNPROBE_PROGRAM, next to ATTNPROBE_LIBRARY or on PATH."""
+    """The path of the program: that of ATTNPROBE_PROGRAM, the wheel's, the one next to ATTNPROBE_LIBRARY, or the one on PATH."""
     path = _packaged("ATTNPROBE_PROGRAM", "attnprobe")
     if path is None and os.environ.get("ATTNPROBE_LIBRARY"):
         beside = pathlib.Path(library_path()).parent / "attnprobe"
@@ -104,7 +104,7 @@ class Session:
         return answer.get("result")
 
     def close(self, wait: bool = True) -> None:
-        """Ends the workers after running calls have ended. Without `wait` it does nothing if there are any."""
+        """Ends the workers after the running calls have ended. Without `wait`, it does nothing if calls are running."""
         with self._changed:
             if not wait and self._calls:
                 return
@@ -136,7 +136,8 @@ class Session:
         return answer
 
     def _interruptible(self, request: bytes, number: int) -> Dict[str, Any]:
-        """Python handles Ctrl-C only between its own instructions, so the main thread waits for another thread."""
+        """Runs a call in another thread for which the main thread waits, because Python handles Ctrl-C only between its own
+        instructions."""
         answers: List[Dict[str, Any]] = []
         problems: List[BaseException] = []
 
@@ -183,7 +184,7 @@ _session: Optional[Session] = None
 
 
 def session() -> Session:
-    """The session of this process, which is opened by the first call and closed at its end."""
+    """The session of this process. The first call opens it, and it is closed when the process ends."""
     global _session
     with _lock:
         if _session is None:
@@ -192,7 +193,7 @@ def session() -> Session:
 
 
 def call(method: str, **params: Any) -> Any:
-    """Asks the session of this process; parameters that are None are left out."""
+    """Asks the session of this process; omits parameters that are None."""
     return session().call(method, {key: value for key, value in params.items() if value is not None})
 
 

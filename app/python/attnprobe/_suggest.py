@@ -13,7 +13,7 @@ from ._records import Cudnn, KnownBug, Obstacle, RootCause, Target, WayOut
 
 @dataclass(frozen=True, repr=False)
 class Suggestion(Document):
-    """One config on one target: its answer, and the changes that make it a yes."""
+    """The answer for one config on one target, and the changes that make it a yes."""
 
     config: Optional[Mapping[str, Any]] = None
     target: Target = Target()
@@ -33,12 +33,12 @@ class Suggestion(Document):
 
     @property
     def name(self) -> str:
-        """The config's."""
+        """The config's name."""
         return str((self.config or {}).get("name", ""))
 
     @property
     def helped(self) -> bool:
-        """Whether it is a yes, or can become one as the same model."""
+        """Whether the answer is a yes, or can become one without changing the model."""
         return self.usable == Usable.YES or any("model" not in way.kinds for way in self.ways_out)
 
     @property
@@ -68,7 +68,7 @@ class Suggestion(Document):
 
 @dataclass(frozen=True, repr=False)
 class Suggestions(Several[Suggestion], Document):
-    """Suggestions for configs in order, each on all targets in turn. Schema ``attnprobe/suggest/1``."""
+    """Suggestions in the order of the configs, and for each config in the order of the targets. Schema ``attnprobe/suggest/1``."""
 
     schema: str = ""
     results: Tuple[Suggestion, ...] = ()
@@ -98,7 +98,7 @@ class Sighting(Document):
 
 @dataclass(frozen=True, repr=False)
 class Bug(KnownBug):
-    """A known bug of cuDNN's attention: what it affects, and where it was seen."""
+    """A known bug of cuDNN's attention, with its conditions and sightings."""
 
     #: the versions that have it: "9.10 to 9.19"
     cudnn: str = ""

@@ -1,4 +1,4 @@
-"""``with attnprobe.watch() as seen:`` records the attention that the code inside asks cuDNN for, in this process."""
+"""``with attnprobe.watch() as seen:`` records the attention that the code inside the block sends to cuDNN."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class SeenGraph(Document):
 
     @property
     def executions(self) -> int:
-        """How often it ran."""
+        """How often the graph ran."""
         return sum(executed.times for executed in self.executed)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Seen:
 
     @property
     def graphs(self) -> Tuple[SeenGraph, ...]:
-        """Every distinct operation graph, in the order in which cuDNN got them."""
+        """Every distinct operation graph, in the order in which cuDNN received them."""
         if self._graphs is None:
             raise UsageError("seen.graphs: the watch is still running; read it after the with block")
         return self._graphs
@@ -93,7 +93,7 @@ class Seen:
 
     @property
     def refusals(self) -> Tuple[Refusal, ...]:
-        """The sentences in cuDNN's log by which it refused."""
+        """The reasons for refusals in cuDNN's log."""
         self.graphs  # raises while the watch goes on
         return self._explanation.refusals if self._explanation is not None else ()
 
@@ -114,13 +114,13 @@ class Seen:
 
 @contextmanager
 def watch(most_megabytes: int = _MOST_MEGABYTES) -> Iterator[Seen]:
-    """Records the attention that the code inside asks cuDNN for, with its engines, and cuDNN's refusals.
+    """Records the attention that the code inside the block sends to cuDNN, with its engines, and cuDNN's refusals.
 
-    It sees every thread of this process, but not its children (for these: ``attnprobe trace``). Meanwhile cuDNN logs every
-    call, about 50 KB per execution, so a few steps are enough. The program's own log callback receives nothing until the
+    It sees every thread of this process, but no child processes (use ``attnprobe trace`` for these). In the block, cuDNN logs every
+    call, about 50 KB per execution, so run only a few steps. The program's own log callback receives nothing until the
     end. A log is cut off after ``most_megabytes``, and ``seen.notes`` says so.
 
-    Not seen: executions from a CUDA graph that was captured before, and calls that a framework keeps from cuDNN
+    It does not see executions of a CUDA graph that was captured earlier. It does not see calls that a framework keeps from cuDNN
     (:func:`attnprobe.torch.why` shows those).
     """
     global _is_watching
@@ -169,7 +169,7 @@ def _graphs(listed: Mapping[str, Any], explanation: Optional[Explanation]) -> Tu
 
 
 def _asked(command: str, *arguments: str) -> Tuple[Optional[Dict[str, Any]], str]:
-    """The program's reading of a log of any length, or why there is none."""
+    """The result of the program `attnprobe` for a log of any length, or the reason why there is none."""
     program = _service.program_path()
     try:
         run = subprocess.run([program, command, "--format", "json", *arguments], capture_output=True, check=False)

@@ -67,7 +67,7 @@ class Why:
         return f"{title} {what} on {self.target.id} ({self.target.name}), {by}"
 
     def to_dict(self) -> Dict[str, Any]:
-        """All of it as JSON."""
+        """All fields as JSON."""
         return {
             "backend": self.backend,
             "backend_by": self.backend_by,
@@ -91,7 +91,7 @@ class Why:
         return "\n".join(lines)
 
     def __bool__(self) -> NoReturn:
-        """Refused, as for Result."""
+        """Raises, as for Result."""
         raise TypeError('a Why is neither true nor false; ask why.backend == "cudnn" or why.cudnn_takes_it')
 
     def _repr_html_(self) -> str:
@@ -100,7 +100,7 @@ class Why:
 
 
 def one_target(report: Report, option: str = "target") -> Target:
-    """The GPU of a report of one call."""
+    """The GPU in a report about one call."""
     ids = dict.fromkeys(result.target.id for result in report)
     if len(ids) != 1:
         raise UsageError(f"{option}: only one GPU at a time is allowed; these are {len(ids)}: {', '.join(ids)}")
@@ -108,7 +108,7 @@ def one_target(report: Report, option: str = "target") -> Target:
 
 
 def gate_of(report: Report, framework: str) -> Framework:
-    """The framework's answer, which all results share."""
+    """The framework's answer, which is the same in all results."""
     for gate in report[0].frameworks:
         if gate.framework == framework:
             return gate
@@ -152,7 +152,7 @@ def changes_of(gate: Framework, report: Report) -> Tuple[str, ...]:
 
 
 def _marked(advice: str, mark: str) -> str:
-    """An advice may be followed by its command, on a separate line."""
+    """Adds the mark to an advice, before its command, which may follow on a separate line."""
     text, newline, command = advice.partition("\n")
     return f"{text} ({mark}){newline}{command}"
 
@@ -180,9 +180,9 @@ def _pass_of(result: Result) -> str:
 
 
 def loaded_cudnn(is_simulated: bool) -> Optional[str]:
-    """The cuDNN that this process has loaded; None for none.
+    """The cuDNN that this process has loaded; None if it has loaded none.
 
-    A cuDNN before 9.8 cannot simulate a GPU. For it this is its number, for which the version rules answer.
+    A cuDNN before 9.8 cannot simulate a GPU. For such a cuDNN, this is the version number, and the version rules answer.
     """
     version = loaded_version()
     if is_simulated and version is not None and version < _FIRST_THAT_SIMULATES:

@@ -1,6 +1,6 @@
 """The commands of a CI job: ``python3 -m attnprobe.ci matrix`` and ``python3 -m attnprobe.ci check`` (docs/matrix.md).
 
-It reads no standard input, and only files and the environment decide, so a job behaves the same everywhere.
+They read no standard input. Only files and the environment determine the result, so a job behaves the same everywhere.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MARKER = "<!-- attnprobe -->"
 
 
 def main(arguments: Optional[Sequence[str]] = None) -> int:
-    """Runs a command; the exit code of the process."""
+    """Runs a command and returns the exit code of the process."""
     parser = argparse.ArgumentParser(prog="python3 -m attnprobe.ci", description=__doc__.splitlines()[0] if __doc__ else None)
     commands = parser.add_subparsers(dest="command", required=True, metavar="matrix | check")
     _add_matrix(commands.add_parser("matrix", help="asks a matrix, writes its report and lists changes since a baseline"))
@@ -42,7 +42,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 
 
 def _with_values(arguments: List[str]) -> List[str]:
-    """An option of `matrix` and its value as one word: argparse would read a value such as --suggest as an option."""
+    """Joins an option of `matrix` and its value to one word, because argparse would read a value such as --suggest as an option."""
     if arguments[:1] != ["matrix"]:
         return arguments
     joined: List[str] = arguments[:1]
@@ -54,7 +54,7 @@ def _with_values(arguments: List[str]) -> List[str]:
 
 
 def _words(text: str) -> List[str]:
-    """The items of a list with blanks, line breaks or commas between."""
+    """The items of a list that are separated by blanks, line breaks or commas."""
     return [word for word in re.split(r"[\s,]+", text) if word]
 
 
@@ -83,7 +83,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def _program(*arguments: str, quiet: bool = False) -> Tuple[int, str]:
-    """Exit code and, if quiet, standard output."""
+    """Runs the program; returns the exit code and, if quiet, standard output."""
     run = subprocess.run([_service.program_path(), *arguments], stdout=subprocess.PIPE if quiet else None, check=False)
     return run.returncode, run.stdout.decode(errors="replace") if quiet else ""
 
@@ -129,7 +129,7 @@ def _text(file: pathlib.Path) -> str:
 
 
 def _is_lock(baseline: str) -> bool:
-    """By name, so that a missing one is an error, or by its beginning."""
+    """Whether a file is a lock file: by its name, so that a missing one is an error, or by its first line."""
     if baseline.endswith(".lock"):
         return True
     try:
@@ -148,7 +148,7 @@ def _files(text: str) -> List[str]:
 
 
 def _fetched(versions: Sequence[str]) -> List[str]:
-    """The versions, downloaded if missing, "latest" as its number."""
+    """The versions, with "latest" replaced by its number; downloads missing ones."""
     if not versions:
         return []
     code, _ = _program("cudnn", "fetch", *versions)
@@ -201,7 +201,7 @@ def _run_address(environment: Mapping[str, str]) -> str:
 
 
 def _cut(text: str, most: int) -> str:
-    """At most so many bytes, in whole lines."""
+    """The text cut to a number of bytes, in whole lines."""
     data = text.encode()
     if len(data) <= most:
         return text

@@ -33,9 +33,10 @@ def why(
 ) -> Why:
     """The backend that JAX uses for these arrays, why it is not cuDNN, cuDNN's answer, and what to change.
 
-    The arguments are those of ``jax.nn.dot_product_attention``; arrays, ``jax.ShapeDtypeStruct`` and tracers are accepted, and JAX is not imported. ``grad`` says whether the call is differentiated, which the call itself cannot see.
+    The arguments are those of ``jax.nn.dot_product_attention``; arrays, ``jax.ShapeDtypeStruct`` and tracers are accepted, and JAX is
+    not imported. ``grad`` says whether the call is differentiated, which the call itself does not show.
 
-    target: one GPU; by default that of the arrays. cudnn, plans, quick: as for ``attnprobe.torch.why``.
+    target: one GPU; by default the GPU of the arrays. cudnn, plans, quick: as for ``attnprobe.torch.why``.
     """
     call = describe(query, key, value, bias, mask, scale=scale, is_causal=is_causal, query_seq_lengths=query_seq_lengths,
                     key_value_seq_lengths=key_value_seq_lengths, local_window_size=local_window_size,
@@ -96,7 +97,7 @@ def describe(
 
 
 def _release() -> Optional[str]:
-    """The imported release, else the installed one; None: attnprobe uses the newest known one."""
+    """The imported release, otherwise the installed one; for None, attnprobe uses the newest known release."""
     module = sys.modules.get("jax")
     if module is not None:
         return str(getattr(module, "__version__", "")) or None

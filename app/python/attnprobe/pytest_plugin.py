@@ -26,13 +26,13 @@ _WORDS = ("supported", "unsupported", "yes", "but", "no", "any")
 
 
 class _Cache:
-    """Equal questions of one run of pytest are asked once."""
+    """Caches answers, so that equal questions of one pytest run are asked once."""
 
     def __init__(self) -> None:
         self._reports: Dict[str, Report] = {}
 
     def probe(self, config: Any = None, **words: Any) -> Report:
-        """As attnprobe.probe; with several `cudnn`, as attnprobe.matrix."""
+        """Asks as attnprobe.probe does; with several `cudnn`, as attnprobe.matrix does."""
         key = json.dumps([config, words], sort_keys=True, default=str)
         if key not in self._reports:
             cudnn = words.get("cudnn")
@@ -61,13 +61,13 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.fixture(scope="session")
 def attention(pytestconfig: pytest.Config) -> Callable[..., Report]:
-    """attnprobe.probe, each question asked once in a run."""
+    """The function attnprobe.probe; each question is asked once per run."""
     return pytestconfig.stash[_cache].probe
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_call(item: pytest.Item) -> None:
-    """Asks before the body of the test runs. Not in its setup, so that another answer is a failure, not an error."""
+    """Asks before the body of the test runs, but not in its setup, so that an unexpected answer is a failure, not an error."""
     for mark in item.iter_markers("attention"):
         failure = _failure_of(mark, item)
         if failure:

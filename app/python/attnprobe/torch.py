@@ -39,9 +39,9 @@ def why(
 ) -> Why:
     """The backend that PyTorch uses for these tensors, why it is not cuDNN, cuDNN's answer, and what to change.
 
-    The arguments are those of ``torch.nn.functional.scaled_dot_product_attention``; nothing is computed. Tensors on the
-    CPU or on ``meta``, also jagged nested ones, count as tensors on ``target``. Tensors on a GPU mean that GPU, and
-    PyTorch itself names its backend, unless ``target`` is another one. Switches of the process count: ``sdpa_kernel``,
+    The arguments are those of ``torch.nn.functional.scaled_dot_product_attention``; nothing is computed. Tensors on the CPU or on
+    ``meta``, including jagged nested ones, are treated as tensors on ``target``. For tensors on a GPU, the question is about that GPU,
+    and PyTorch itself names its backend, unless ``target`` is another GPU. The settings of the process apply: ``sdpa_kernel``,
     ``enable_cudnn_sdp``, ``use_deterministic_algorithms``, ``no_grad``.
 
     target: one GPU.
@@ -50,7 +50,7 @@ def why(
 
     plans: "first" compiles cuDNN's first choice; by default only the support check answers.
 
-    quick: if cuDNN refuses, does not search for fixes, which takes a second.
+    quick: if cuDNN refuses, does not search for fixes (the search takes a second).
     """
     torch = _module()
     call = describe(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
@@ -152,7 +152,7 @@ def _dense(tensor: Any) -> Dict[str, Any]:
 
 
 def _nested(query: Any, key: Any, value: Any) -> Dict[str, Any]:
-    """Shapes with the longest length, and the call's one list of lengths."""
+    """The shapes of nested tensors with their longest length, and the list of lengths, which all tensors share."""
     tensors: Dict[str, Any] = {}
     lengths: Optional[List[int]] = None
     for name, tensor in (("query", query), ("key", key), ("value", value)):
