@@ -82,7 +82,7 @@ IN_SIGHT = """((node) => {
 
 
 def place(label):
-    """ "gpt2 on NVIDIA H200" of "gpt2 on NVIDIA H200: yes, 4 engine configs"."""
+    """ The place in a cell's label: "gpt2 on NVIDIA H200" in "gpt2 on NVIDIA H200: yes, 4 engine configs"."""
     return label.partition(": ")[0]
 
 

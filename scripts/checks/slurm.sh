@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Do the Slurm scripts of docs/ci work? It sets up a real Slurm of one node on this machine and runs a small matrix
-# with them, in four parts. The merged report must equal that of the same matrix in one piece.
+# Tests the Slurm scripts of docs/ci. It sets up a real one-node Slurm on this machine and runs a small matrix in four parts. The merged
+# report must equal the report of the whole matrix.
 #
 #   scripts/check slurm        after a build; exit code 0: they agree
 #
-# Installs Debian's slurm-wlm and munge where they are missing; they stay. The daemons use separate keys, ports and
+# Installs Debian's slurm-wlm and munge if they are missing, and does not remove them. The daemons use separate keys, ports and
 # folders, and end with this script. A Slurm that is already installed is not touched.
 set -euo pipefail
 shopt -s nullglob

@@ -46,7 +46,7 @@ def why(
 
     target: one GPU.
 
-    cudnn: as for ``attnprobe.probe``; by default the one that this process has loaded.
+    cudnn: as for ``attnprobe.probe``; by default the cuDNN that this process has loaded.
 
     plans: "first" compiles cuDNN's first choice; by default only the support check answers.
 
