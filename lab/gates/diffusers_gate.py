@@ -1,7 +1,7 @@
 """Random calls of Diffusers' dispatch_attention_fn with the backend _native_cudnn, and Diffusers' own answer to them without a GPU.
 
 Tensors are PyTorch's fake ones on a CUDA device. A call is accepted if it reaches PyTorch's scaled_dot_product_attention with cuDNN
-as the only backend, or PyTorch's cuDNN operator. PyTorch's own gate comes after that.
+as the only backend, or PyTorch's cuDNN operator. PyTorch's own gate then decides.
 """
 import types
 

@@ -1,8 +1,8 @@
-"""Random configs as calls of FlashInfer, and which kernel FlashInfer plans for them without a GPU.
+"""Random configs as calls of FlashInfer, and the kernel that FlashInfer plans for them without a GPU.
 
 Ragged sequences: BatchPrefillWithRaggedKVCacheWrapper(backend="auto").plan. A paged cache with at most 4 queries:
-BatchDecodeWithPagedKVCacheWrapper(backend="auto").plan; with more: cudnn_batch_prefill_with_kv_cache. PyTorch is real, on the CPU; cuDNN's
-Python package and what loads kernels are stand-ins, and the compute capability is the call's.
+BatchDecodeWithPagedKVCacheWrapper(backend="auto").plan; with more: cudnn_batch_prefill_with_kv_cache. PyTorch is real, on the CPU.
+cuDNN's Python package and the loaders of kernels are stand-ins, and the call sets the compute capability.
 """
 import math
 import types

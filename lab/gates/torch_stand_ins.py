@@ -1,4 +1,4 @@
-"""PyTorch for the gates of libraries above it: installed once, without what only a GPU needs."""
+"""Installs PyTorch once for the gates of libraries that use it, without the packages that only a GPU needs."""
 import importlib.abc
 import importlib.machinery
 import sys

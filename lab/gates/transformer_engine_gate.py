@@ -1,7 +1,7 @@
 """Random calls of Transformer Engine's attention for PyTorch, and its own choice of a backend without a GPU.
 
-Configs become calls of DotProductAttention on PyTorch's fake CUDA tensors; what no config says (fp8, K/V caches, context
-parallelism, …) goes to get_attention_backend as AttentionParams. Transformer Engine's binaries are stand-ins: the C++
+Configs become calls of DotProductAttention on PyTorch's fake CUDA tensors; values that a config cannot express (fp8, K/V caches,
+context parallelism, …) are passed to get_attention_backend as AttentionParams. Transformer Engine's binaries are stand-ins: the C++
 call behind the gate accepts everything; compare-transformer-engine-table compares its refusals.
 """
 import contextlib

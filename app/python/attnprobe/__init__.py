@@ -1,4 +1,4 @@
-"""Which fused-attention graphs cuDNN supports, on which GPU, and if not, why not.
+"""Asks cuDNN which fused-attention graphs it supports on which GPU, and why it refuses the others.
 
 >>> import attnprobe
 >>> report = attnprobe.probe(heads=12, seqlen=512, head_dim=64, target="l40s,h200")  # doctest: +SKIP

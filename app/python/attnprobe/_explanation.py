@@ -122,7 +122,7 @@ class LoggedGraph(Document):
 
 @dataclass(frozen=True, repr=False)
 class Explanation(Document):
-    """Who refused, why and what to do. Schema ``attnprobe/explain/1``."""
+    """The layer that refused, the reason and the fix. Schema ``attnprobe/explain/1``."""
 
     schema: str = ""
     #: the leading one first

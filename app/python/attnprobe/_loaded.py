@@ -24,7 +24,7 @@ def _mapped_files() -> Iterator[str]:
 
 
 def loaded_library() -> Optional[str]:
-    """The file of libcudnn_graph, else of another library of cuDNN, in this process; None if none is loaded."""
+    """The file of libcudnn_graph, otherwise of another cuDNN library, in this process; None if none is loaded."""
     other = None
     for path in _mapped_files():
         name = path.rpartition("/")[2]
@@ -36,7 +36,7 @@ def loaded_library() -> Optional[str]:
 
 
 def loaded_version() -> Optional[int]:
-    """The number of that cuDNN, 91900 for 9.19.0; None if none is loaded, or the library does not say."""
+    """The version number of that cuDNN, such as 91900 for 9.19.0; None if none is loaded or the number is unknown."""
     path = loaded_library()
     if path is None:
         return None

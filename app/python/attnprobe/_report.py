@@ -28,7 +28,7 @@ class Library(Document):
 
 @dataclass(frozen=True, repr=False)
 class Report(Several[Result], Document):
-    """The results of a probe or a matrix, configs in order and each on all targets in turn.
+    """The results of a probe or a matrix, in the order of the configs and then of the targets.
 
     ``raw`` has the schema ``attnprobe/report/1``: written to a file it is what ``attnprobe diff`` and ``merge`` read.
     """
@@ -42,17 +42,17 @@ class Report(Several[Result], Document):
 
     @property
     def met(self) -> bool:
-        """Whether every answer is the one that its config expects."""
+        """Whether every answer is as its config expects."""
         return all(result.met for result in self.results)
 
     @property
     def cudnn_versions(self) -> Tuple[str, ...]:
-        """The cuDNNs that answered, in the order of the results."""
+        """The cuDNN versions that answered, in the order of the results."""
         return tuple(dict.fromkeys(result.cudnn.version or "" for result in self.results))
 
     def where(self, *, config: Optional[str] = None, target: Optional[str] = None, cudnn: Optional[str] = None,
               usable: Optional[str] = None) -> Tuple[Result, ...]:
-        """The results of a config (by name), a target (by id), a cuDNN ("9.14" is any 9.14) or an answer."""
+        """The results for a config (by name), a target (by id), a cuDNN version ("9.14" is any 9.14) or an answer."""
         return tuple(
             result
             for result in self.results
@@ -63,7 +63,7 @@ class Report(Several[Result], Document):
         )
 
     def to_json(self, path: Union[str, "os.PathLike[str]", None] = None) -> str:
-        """The JSON of the report; also written to ``path`` if given."""
+        """The JSON of the report; also writes it to ``path`` if given."""
         text = json.dumps(dict(self.raw), indent=2, ensure_ascii=False) + "\n"
         if path is not None:
             with open(path, "w", encoding="utf-8") as file:
@@ -71,14 +71,15 @@ class Report(Several[Result], Document):
         return text
 
     def to_table(self) -> str:
-        """Aligned text: one line per result, or with several cuDNNs one line per config and target, one column per cuDNN."""
+        """Aligned text with one line per result. With several cuDNN versions, one line per config and target, and one column per
+        version."""
         head, rows = self._cells(lambda result: result.answer)
         widths = [max(len(row[i]) for row in [head, *rows]) for i in range(len(head))]
         lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in [head, *rows]]
         return "\n".join(lines)
 
     def to_markdown(self) -> str:
-        """The same as a table in Markdown."""
+        """The same table in Markdown."""
         head, rows = self._cells(lambda result: result.answer)
         return "\n".join("| " + " | ".join(_markdown(cell) for cell in row) + " |"
                          for row in [head, ["---"] * len(head), *rows]) + "\n"
@@ -116,7 +117,7 @@ class Report(Several[Result], Document):
 
 
 def merged(reports: Sequence[Report]) -> Report:
-    """Merges reports: results by config and target, the cuDNNs of each cell next to each other."""
+    """Merges reports. Orders the results by config and target, with the cuDNN versions of each cell next to each other."""
     if len(reports) == 1:
         return reports[0]
     order: Dict[Tuple[str, str], List[Mapping[str, Any]]] = {}

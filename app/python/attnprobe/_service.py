@@ -19,7 +19,7 @@ _BIN = pathlib.Path(__file__).resolve().parent / "_bin"
 
 
 def _packaged(variable: str, name: str) -> Optional[str]:
-    """The path in the environment variable, else the file in the wheel, else None."""
+    """The path in the environment variable, otherwise the file in the wheel, otherwise None."""
     given = os.environ.get(variable)
     if given:
         if not os.path.isfile(given):

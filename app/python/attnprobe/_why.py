@@ -125,7 +125,7 @@ def asked(framework: str, call: Mapping[str, Any], target: Any, cudnn: Any, plan
 
 
 def reasons_of(gate: Framework, report: Report) -> Tuple[str, ...]:
-    """The reasons that keep the call from cuDNN; the framework's come first, since it decides first."""
+    """The reasons why cuDNN does not get the call; the framework's come first, because it decides first."""
     reasons: List[str] = []
     if gate.takes in ("refused", "by_name", "not_in_call", "wrong", "unknown"):
         reasons.append(gate.text + (f"; {gate.instead}" if gate.instead else ""))
