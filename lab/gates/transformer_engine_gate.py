@@ -1,6 +1,6 @@
 """Random calls of Transformer Engine's attention for PyTorch, and its own choice of a backend without a GPU.
 
-Configs become calls of DotProductAttention on PyTorch's fake CUDA tensors; values that a config cannot express (fp8, K/V caches,
+Configs become calls of DotProductAttention on PyTorch's fake CUDA tensors. Values that a config cannot express (fp8, K/V caches,
 context parallelism, …) are passed to get_attention_backend as AttentionParams. Transformer Engine's binaries are stand-ins: the C++
 call behind the gate accepts everything; compare-transformer-engine-table compares its refusals.
 """
