@@ -35,7 +35,7 @@ def asked_values(claim):
 
 
 def values_of(words, asked):
-    """Those of the asked values that a claim calls supported."""
+    """The asked values that a claim calls supported."""
     found = set()
     for word in filter(None, words.split(", ")):
         number = NUMBERS.match(word) if isinstance(asked[0], int) else None
