@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Every script that a file names exists, every script is described, and scripts/ keeps to the few that each change needs. lib/ and app/
-include only headers of NVIDIA that a plain `scripts/setup` installs: the machines of the tests have all of CUDA, a newcomer's has not."""
+"""Every script that a file names exists, and every script is described. scripts/ has only the programs that each change needs.
+
+lib/ and app/ include only those headers of NVIDIA that a plain `scripts/setup` installs. The machines of the tests have all of CUDA.
+"""
 
 import pathlib
 import re
