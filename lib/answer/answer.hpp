@@ -28,7 +28,7 @@ struct Crash {
 struct FirstVersion {
   CudnnVersion version;
   bool asked =
-      false;  ///< this cuDNN supports it, and the next older one of this machine refuses it; else by the version rules
+      false;  ///< this cuDNN supports it and the machine's next older one refuses it; otherwise by the version rules
   CudnnVersion refused_by;  ///< that next older one, if it was asked
   CudnnVersion
       asked_back_to;  ///< by rule: the machine's oldest version, which supports it too; unknown if none was asked
@@ -43,12 +43,12 @@ struct WayOut {
   std::vector<std::string> kinds;    ///< one word each: "head_dim", "layout"
   attention::AttentionSpec spec;     ///< the changed config
   int64_t engine = -1;               ///< of the first choice
-  bool compiled = false;             ///< whether its plan was built, too
+  bool compiled = false;             ///< whether its plan was also built
   double work = 1, memory = 1;       ///< relative to the original: operations, and elements of Q, K, V, O and the bias
   std::string reproduce;
 };
 
-/// Whether it changes the model's shape. Otherwise the model does not change, only the call.
+/// Whether it changes the model's shape, not only the call.
 bool is_other_model(const WayOut& way);
 
 /// "head dimensions padded with zeros to 104 and 104, the scale kept: supported here, by engine 8, 4 % more work"
@@ -68,28 +68,28 @@ struct Answer : Question {
   /// The answer for the user; none if the machine, or an error, left the question open.
   std::optional<Usable> usable;
   std::vector<Obstacle> but;  ///< the obstacles, for Usable::but
-  /// Version rules, in addition to cuDNN's answer. They are requirements that it lacks, known bugs that affect the
-  /// config, and cudnn-frontend's answer before it asks cuDNN (none for patterns that it lacks). Bugs and
+  /// Version rules, in addition to cuDNN's answer: unmet requirements, known bugs that affect the config, and
+  /// cudnn-frontend's answer before it asks cuDNN (none for patterns that cudnn-frontend does not have). Known bugs and
   /// cudnn-frontend's answer do not depend on cuDNN's.
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> warnings;
   std::optional<rules::FrontendAnswer> frontend;
   std::vector<rules::GateAnswer> frameworks;  ///< those that were requested, whatever cuDNN answered
-  /// None if unknown, and if no cuDNN supports it. By the version rules, unless other versions were asked
+  /// None if unknown, or if no cuDNN supports it. By the version rules, unless other versions were asked
   /// (other_versions.hpp).
   std::optional<FirstVersion> from;
   std::vector<WayOut> ways_out;  ///< cheapest first; another model only if nothing else was found
-  size_t ways_out_unasked = 0;   ///< changes that were not tried, since there are too many
+  size_t ways_out_unasked = 0;   ///< number of changes that were not tried, because there are too many
   Severity severity = Severity::environment;
   std::string reproduce;  ///< the command that repeats this result
 };
 
 /// "yes", "but", "no"; for an open question "environment" or "error".
 Word word_of(const Answer& result);
-/// The word of a verdict if nothing else is known.
+/// The word of a verdict when nothing else is known.
 Word word_of(Verdict verdict);
 
-/// A short root cause: cuDNN's reason without the condition of its source, or the explanation. "" if there is none.
+/// A short root cause: cuDNN's reason without the source condition, or the explanation. "" if there is none.
 std::string short_reason(const Answer& result);
 
 /// The parts of an answer that decide its severity.
@@ -101,7 +101,7 @@ struct Outcome {
   bool met = false;                                    ///< the expectation
 };
 Severity severity_of(const Outcome& outcome);
-/// Whether its plan crashed its process or its CUDA context.
+/// Whether a plan crashed its process or its CUDA context.
 bool is_lost_over(const probe::EngineConfigFindings& config);
 
 attention::ExpectedVerdict expected(const Answer& result);

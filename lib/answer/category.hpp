@@ -1,4 +1,4 @@
-// The words of the subjects of reasons.
+// The words for the subjects of reasons.
 #pragma once
 
 #include "answer/outcomes.hpp"

@@ -15,10 +15,10 @@ enum class Usable {
 
 /// The kind of obstacle.
 enum class ObstacleKind {
-  framework,           ///< a framework's gate refuses, or it uses cuDNN only by name: PyTorch, JAX, …
+  framework,           ///< a framework (PyTorch, JAX, …) refuses, or uses cuDNN only if you select it
   frontend,            ///< cudnn-frontend refuses
   known_bug,           ///< it may fail, or give wrong results
-  requirement,         ///< a rule of versions or GPUs refuses, although cuDNN accepts
+  requirement,         ///< a rule about versions or GPUs refuses it, although cuDNN accepts it
   outside_heuristics,  ///< only an engine that no heuristic proposes supports it; its plan compiled
   first_choice_fails,  ///< the first choice fails to compile or to run; another one works
 };
@@ -26,42 +26,42 @@ enum class ObstacleKind {
 /// The subject of a reason.
 enum class Category {
   arch_mismatch,    ///< the engine has no kernels for this GPU's compute capability
-  multi_gemm,       ///< the general fusion engine chains matmuls on some architectures only
+  multi_gemm,       ///< the general fusion engine chains matmuls only on some architectures
   shared_memory,    ///< more than the GPU has
-  graph_pattern,    ///< a graph that the engine does not know
-  shape,            ///< dimensions that do not fit each other or the engine
+  graph_pattern,    ///< the engine does not know the graph
+  shape,            ///< dimensions that do not match each other or the engine
   heads,            ///< numbers of heads of Q, K and V
   head_dim,         ///< head dimensions
-  sequence_length,  ///< lengths of Q and of K and V
+  sequence_length,  ///< sequence lengths of Q and K/V
   data_type,        ///< types of the tensors
   layout,           ///< layouts and strides
   alignment,        ///< strides or addresses that vector loads do not support
   mask,             ///< causal, window, block mask
   bias,             ///< bias and its gradient
-  score_mod,        ///< softcap and other functions of the scores
+  score_mod,        ///< softcap and other score modifiers
   sink,             ///< a logit that joins the softmax
   padding,          ///< sequence lengths of a padded batch
   ragged,           ///< sequences back to back
   paged,            ///< K and V in pages
   dropout,          ///< dropout
-  deterministic,    ///< the backward pass without atomics
+  deterministic,    ///< deterministic backward pass
   engine_config,    ///< the knob value belongs to another kernel of the engine
   version,          ///< needs a later cuDNN
-  invalid_graph,    ///< cuDNN says BAD_PARAM: the graph is malformed
+  invalid_graph,    ///< cuDNN returns BAD_PARAM: the graph is malformed
   environment,      ///< the driver, the runtime, or a library that cuDNN needs is missing
-  compilation,      ///< the check passed and the kernel did not compile
+  compilation,      ///< the check passed, but the kernel did not compile
   internal_error,   ///< cuDNN or attnprobe failed
-  execution,        ///< a plan failed while it ran
+  execution,        ///< a plan failed at run time
   no_candidates,    ///< no heuristic mode proposes anything
   memory,           ///< the GPU's memory is too small for the tensors
   cuda_error,       ///< a plan ended in a CUDA error
   cudnn_error,      ///< a plan ended in a cuDNN error
-  constraint,       ///< what cuDNN supports breaks the user's own limits (--max-workspace, …)
-  not_run,          ///< the worker could not be prepared to run it
-  wrong_result,     ///< plans ran, and none computes what the graph says
+  constraint,       ///< cuDNN's supported configs break the user's own limits (--max-workspace, …)
+  not_run,          ///< the worker could not be prepared for the run
+  wrong_result,     ///< plans ran, but none computes the graph correctly
   crash,            ///< the worker process died
   timeout,          ///< the worker process hung
-  unknown,          ///< a text that the catalogue does not have
+  unknown,          ///< a text that is not in the catalogue
 };
 
 }  // namespace attnprobe::answer

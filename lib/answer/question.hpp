@@ -16,7 +16,8 @@ namespace attnprobe::answer {
 struct GivenGraph {
   graph::OpGraph graph;
   std::string description;         ///< "sdpa_composite fprop, b4 …", or the list of its operations
-  bool is_recognised = false;      ///< the question's config builds exactly this graph; else it only names it
+  bool is_recognised = false;      ///< the question's config builds exactly this graph; otherwise the config only names
+                                   ///< it
   std::vector<std::string> notes;  ///< assumed, inferred and missing facts
   std::string command;             ///< "attnprobe replay x.log --graph 1": asks about it, without a target
 };
@@ -26,17 +27,17 @@ struct Question {
   std::optional<GivenGraph> given;
   /// Facts of a framework's call that the config does not have: values by keys of its gate (rules/framework_gates.hpp).
   Json call = Json::object();
-  /// "attnprobe --torch …": repeats a question that came from such a call, without a target. Else "": the config's
-  /// options do.
+  /// "attnprobe --torch …": repeats a question that came from such a call, without a target. Otherwise "": the config's
+  /// options repeat it.
   std::string command = {};
 
-  /// Whether the config defines the question, not only its name and expectation.
+  /// Whether the config defines the question, rather than only its name and expectation.
   bool has_spec() const { return !given || given->is_recognised; }
 };
 
-/// Sets the cudnn-frontend of these frameworks' releases (rules::frontend_of), if the config names none.
+/// If the config names no cudnn-frontend, sets the one that these frameworks' releases use (rules::frontend_of).
 void adopt_frontend(attention::AttentionSpec& spec, const std::vector<rules::ChosenGate>& frameworks);
-/// The same for all questions with a config. A program's own graph is unchanged.
+/// The same for all questions with a config. Another program's graph is left unchanged.
 void adopt_frontend(std::vector<Question>& questions, const std::vector<rules::ChosenGate>& frameworks);
 
 }  // namespace attnprobe::answer

@@ -14,8 +14,8 @@ ATTNPROBE_ENUM(Verdict, supported, unsupported, invalid_graph, error, crashed, t
 ATTNPROBE_ENUM(Usable, yes, but, no)
 ATTNPROBE_ENUM(ObstacleKind, framework, frontend, known_bug, requirement, outside_heuristics, first_choice_fails)
 
-/// An answer as a word: the answer for the user, but cuDNN's verdict if a no is not a refusal. If the question is open,
-/// the reason. Better words come first.
+/// An answer as one word: the answer for the user, but cuDNN's verdict if a no is not a refusal, or the reason if the
+/// question is open. Better words come first.
 enum class Word : uint8_t {
   not_asked,
   yes,
@@ -30,14 +30,14 @@ enum class Word : uint8_t {
   invalid,  ///< no config has that value (limits)
 };
 
-/// The word is yes or but.
+/// Whether the word is yes or but.
 constexpr bool is_taken(Word word) {
   return word == Word::yes || word == Word::but;
 }
 
-/// How grave an answer is, least first. A broken environment says nothing about other answers. A wrong result is worse
-/// than a lost one, and both are worse than an unexpected answer. A config that lacks memory does not hide the outcome
-/// of others.
+/// How severe an answer is, least severe first. A broken environment says nothing about other answers. A wrong result
+/// is worse than a lost worker, and both are worse than an unexpected answer. A config that runs out of memory does not
+/// hide other outcomes.
 enum class Severity { as_expected, not_as_expected, lacks_memory, lost, wrong_result, environment };
 ATTNPROBE_ENUM(Severity, as_expected, not_as_expected, lacks_memory, lost, wrong_result, environment)
 

@@ -14,18 +14,18 @@
 
 namespace attnprobe::asking {
 
-/// Locked by another process, full, read-only, or on a failing disk: callers can continue without the cache.
+/// Locked by another process, full, read-only, or on a failing disk: callers can continue without it.
 struct CacheOutOfReach : Error {
   explicit CacheOutOfReach(const std::string& message) : Error(ErrorKind::environment, message) {}
 };
 
-/// Any number of processes and threads share the file. Every function throws CacheOutOfReach or, for a file that is
-/// damaged or another program's, Error(environment), with file and reason.
+/// Any number of processes and threads share the file. Every function throws CacheOutOfReach or, for a damaged file or
+/// another program's, Error(environment) with the file and the reason.
 class CacheDatabase {
  public:
   enum class Access {
     write,  ///< creates the file and its folder if they are missing
-    read,   ///< only an existing file; nothing is written
+    read,   ///< opens only an existing file and writes nothing
   };
   /// `patience`: how long a call waits for other processes.
   CacheDatabase(std::filesystem::path file, Access access, std::chrono::milliseconds patience);
@@ -35,7 +35,7 @@ class CacheDatabase {
   int64_t count(const char* sql);
   void clear();
 
-  /// On disk.
+  /// Size on disk.
   int64_t bytes() const;
 
  private:

@@ -1,5 +1,4 @@
-// Asks a plan unchanged: without checks before it, and without ways out and other cuDNN versions after it. ask() adds
-// these.
+// Asks a plan unchanged: no checks before, no ways out or other cuDNN versions after. ask() adds these.
 #pragma once
 
 #include <functional>
@@ -10,8 +9,8 @@
 
 namespace attnprobe::asking {
 
-/// Answers one group, with its cuDNNs already chosen. If the plan does not keep answers, `add_ways_out` is called for
-/// each before it is told. `before`: the number of answers of earlier groups.
+/// Answers one group with its chosen cuDNNs. If the plan does not keep answers, calls `add_ways_out` for each answer
+/// before reporting it. `before`: the number of answers of earlier groups.
 Answers ask_group(const QuestionGroup& group, const Plan& plan, const Session& session, const OnAnswer& on_answer,
                   size_t before = 0, const std::function<void(Answer&)>& add_ways_out = {});
 
@@ -19,7 +18,7 @@ Answers ask_group(const QuestionGroup& group, const Plan& plan, const Session& s
 /// cuDNN.
 std::vector<Answers> ask_plainly(const Plan& plan, const Session& session, const OnAnswer& on_answer = {});
 
-/// A session with a pool and names of libraries if it has none, and with a cache only if the plan wants it.
+/// A session with its own pool and library names if the caller's has none, and with a cache only if the plan wants it.
 class WholeSession {
  public:
   WholeSession(const Plan& plan, const Session& given);

@@ -34,22 +34,22 @@ struct PlanOptions {
   run::RunOptions run;                        ///< for Plans::run
   double timeout_seconds = 120;               ///< for one question on one target
   int jobs = 0;                               ///< worker processes at a time; 0: the cores of the machine
-  std::vector<rules::ChosenGate> frameworks;  ///< whose gates are asked too (--framework)
+  std::vector<rules::ChosenGate> frameworks;  ///< frameworks whose gates are also asked (--framework)
 };
 
 /// The number of simultaneous worker processes, at most most_jobs() (base/limits.hpp).
 size_t jobs_of(const PlanOptions& options);
 
-/// The words, each checked. Throws Error(usage), which begins with `place`, for an unknown mode.
+/// The words, each checked. Throws Error(usage), beginning with `place`, for an unknown mode.
 std::vector<std::string> checked_modes(std::vector<std::string> words, const std::string& place);
 
 /// How ways out are searched.
 struct SuggestOptions {
-  std::set<std::string> keep = {};  ///< kinds of changes to exclude
-  size_t most = 3;                  ///< ways out per result, at most
+  std::set<std::string> keep = {};  ///< excluded kinds of changes
+  size_t most = 3;                  ///< maximum number of ways out per result
   size_t most_asked = 400;          ///< maximum number of questions for one result
-  bool two_at_a_time = true;        ///< if no single change is enough
-  bool compile = true;              ///< compile the first choice of each way out; otherwise only cuDNN's support check
+  bool two_at_a_time = true;        ///< pairs are tried if no single change is enough
+  bool compile = true;              ///< compiles the first choice of each way out; otherwise only cuDNN's support check
                                     ///< runs
 };
 
@@ -67,10 +67,11 @@ struct QuestionGroup {
   std::vector<Question> questions;
   std::vector<gpu::Target> targets;
   std::vector<std::string> cudnns = {};                        ///< paths of a libcudnn.so.9; none: the plan's
-  std::optional<std::vector<CellPlace>> cells = std::nullopt;  ///< only these, in the order of places_of(); none: all
+  std::optional<std::vector<CellPlace>> cells = std::nullopt;  ///< only these cells, in the order of places_of(); none:
+                                                               ///< all
 };
 
-/// All cells in asking order: those of one cuDNN and one target together, because they share a worker.
+/// All cells in asking order. Cells of one cuDNN and one target are adjacent, because they share a worker.
 std::vector<CellPlace> places_of(const QuestionGroup& group);
 
 /// The `index`-th (from 1) of `count` parts of equal size, in that order.
@@ -82,7 +83,7 @@ size_t cells_of(const std::vector<QuestionGroup>& groups);
 /// Follow-up questions for answers whose walk sweeps (sweep_where_none).
 enum class Further {
   nothing,        ///< the questions belong to something larger that was already checked: a map, a way out, a trial
-  ways_out,       ///< of each refusal
+  ways_out,       ///< for each refusal
   other_versions  ///< ways out, and the answers of this machine's other cuDNN versions
 };
 
@@ -95,7 +96,7 @@ struct Plan {
   std::optional<SuggestOptions> suggest = {};  ///< how ways out are searched; none: as for few results
   bool cached = false;                         ///< the session's cached answers are good enough
   bool keeps = true;                           ///< otherwise each answer goes to the callback with its ways out, and
-                                               ///< none is returned
+                                               ///< ask() returns none
 };
 
 struct Answers {
@@ -103,11 +104,10 @@ struct Answers {
   std::vector<Answer> results;  ///< questions in order, each on every target in order, without stopped ones
 };
 
-/// Called after each answer; an exception from it ends ask(). `index`: its place in the results, counted through all
-/// groups,
-/// or among the cells if answers are not kept. Kept answers arrive one at a time, before ways out and other cuDNN
-/// versions are asked; the reference stays valid as long as the answers. Other answers come from several threads at the
-/// same time.
+/// Called after each answer; an exception from it ends ask(). `index`: the answer's place in the results, counted
+/// across all groups, or among the cells if answers are not kept. Kept answers arrive one at a time, before ways out
+/// and other cuDNN versions are asked; the reference stays valid as long as the answers. Other answers come from
+/// several threads at the same time.
 using OnAnswer = std::function<void(const Answer& answer, size_t index)>;
 
 /// Each config as a question.

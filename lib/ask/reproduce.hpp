@@ -12,16 +12,16 @@
 
 namespace attnprobe::asking {
 
-/// The options that differ from their defaults, each with a leading space: " --mode A --plans build --seed 7". Without
+/// The options that differ from their defaults, each with a leading space: " --mode A --plans build --seed 7". Excludes
 /// question, target and cuDNN. `sweeps_by_default`: a probe sweeps if nothing works, a matrix does not.
 std::string options_text(const PlanOptions& options, bool sweeps_by_default);
 
-/// The --cudnn word for the library at `path` with this version (0: unknown): the version if that finds this very
-/// build, else the path.
+/// The --cudnn word for the library at `path` with this version (0: unknown): the version if it resolves to this exact
+/// build, otherwise the path.
 std::string cudnn_word(const std::string& path, CudnnVersion version);
 
-/// cudnn_word() for repeated use: searching for libraries is slow. Entries expire after a few seconds, since a library
-/// may have been installed. Thread-safe.
+/// cudnn_word() for repeated use: searching for libraries is slow. Entries expire after a few seconds, because the user
+/// may install a library. Thread-safe.
 class LibraryWords {
  public:
   std::string word(const std::string& path, CudnnVersion version);
@@ -39,7 +39,7 @@ class LibraryWords {
   std::map<std::pair<std::string, CudnnVersion>, Entry> entries_;
 };
 
-/// The command that asks a question, without a target, with the options of a probe.
+/// The command that asks a question, with the options of a probe but without a target.
 std::string question_command(const Question& question, const PlanOptions& options);
 std::string question_command(const attention::AttentionSpec& spec, const PlanOptions& options);
 

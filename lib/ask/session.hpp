@@ -1,4 +1,4 @@
-// The process's resources for asking: workers, caches, names, the stop flag. The plan (ask.hpp) has the requirements.
+// The process's resources for asking: workers, caches, names, the stop flag. The plan (plan.hpp) says what to ask.
 #pragma once
 
 #include <atomic>
@@ -17,13 +17,14 @@ class WalkCache;
 /// Called for skipped parts: a cuDNN that does not load, a damaged cache. May be empty.
 using OnProblem = std::function<void(const std::string& problem)>;
 
-/// Owns nothing; everything it names must outlive the questions.
+/// Owns nothing; everything it refers to must outlive the questions.
 struct Session {
-  worker::Pool* pool = nullptr;             ///< where workers wait for the next questions; none: they end after these
-  LibraryWords* words = nullptr;            ///< names of libraries; none: looked up for these questions
-  WalkCache* cache = nullptr;               ///< of answers for simulated targets; none: cuDNN is always asked
+  worker::Pool* pool = nullptr;             ///< where workers wait for further questions; none: they end after these
+                                            ///< questions
+  LibraryWords* words = nullptr;            ///< cached library names; none: looked up for these questions
+  WalkCache* cache = nullptr;               ///< answers for simulated targets; none: cuDNN is always asked
   WalkCache* finished = nullptr;            ///< whole findings, so that a run can be resumed
-  const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler: no further answer is begun
+  const std::atomic<bool>* stop = nullptr;  ///< set by a signal handler; ask() then begins no further answer
   std::string program = {};                 ///< path of attnprobe for worker processes; "": see worker/client.hpp
   OnProblem on_problem = {};
 

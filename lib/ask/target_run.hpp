@@ -1,5 +1,5 @@
-// All questions on one target with one cuDNN, in one worker process. It is started when needed, and again after a loss.
-// Not installed.
+// All questions on one target with one cuDNN, in one worker process, which is started on demand and restarted after a
+// loss. Not installed.
 #pragma once
 
 #include <future>
@@ -12,7 +12,7 @@
 
 namespace attnprobe::asking {
 
-/// One worker's share of a target that others ask too.
+/// One worker's share of a target that other workers ask too.
 struct TargetShare {
   worker::GpuTurns* gpu = nullptr;  ///< none: no other worker runs plans on it
   size_t builders = 1;              ///< processes that may build plans of one question
@@ -20,20 +20,20 @@ struct TargetShare {
 
 class TargetRun {
  public:
-  /// All must outlive it; `cudnn` is a path.
+  /// All arguments must outlive it; `cudnn` is a path.
   TargetRun(const gpu::Target& target, const std::string& cudnn, const PlanOptions& options, const Session& session,
             const TargetShare& share);
-  /// Gives its worker to the session's pool, if there is one.
+  /// Returns its worker to the session's pool, if there is one.
   ~TargetRun();
   TargetRun(const TargetRun&) = delete;
   TargetRun& operator=(const TargetRun&) = delete;
 
-  /// Returns a judged answer, without the version rules. Never throws for events in the worker. `next`: the following
-  /// question, so that cuDNN need not wait for the processing of this answer.
+  /// Returns a judged answer, without the version rules. Worker failures never throw. `next`: the following question,
+  /// so that cuDNN can start on it while this answer is processed.
   Answer run(const Question& question, const Question* next = nullptr);
 
   /// Prepares running plans on this kind of GPU, which takes seconds: a separate process compiles attnprobe's kernels
-  /// into the cache. Ignores errors: running plans meets them again.
+  /// into the cache. Ignores errors, because running plans reports them again.
   void prepare_gpu();
 
   /// The cuDNN that answers; none before the first answer.
@@ -65,11 +65,11 @@ class TargetRun {
   TargetShare share_;
   probe::WalkOptions walk_;
   std::future<std::string> naming_;
-  std::string cudnn_word_;  // cuDNN's name on a command line: its path until the library is known
+  std::string cudnn_word_;  // cuDNN's name on a command line; until the library is known, its path
   bool is_named_ = false;
   bool runs_ = false, runs_first_ = false;
   const Question* next_ = nullptr;
-  std::string announced_key_;   // in the cache, of the walk that the worker continues with
+  std::string announced_key_;   // cache key of the walk that the worker does next
   WalkCache* cache_ = nullptr;  // none if answers do not come only from cuDNN
   std::unique_ptr<worker::Client> client_;
   bool has_waited_ = false;  // client_ comes from the pool and has not been used since

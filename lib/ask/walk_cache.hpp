@@ -1,5 +1,5 @@
-// cuDNN's earlier answers, kept on disk. An answer depends only on the graph, the GPU's properties, cuDNN's build and
-// the options of the walk, which make up its key.
+// cuDNN's earlier answers, kept on disk. The key has everything that an answer depends on: the graph, the GPU's
+// properties, cuDNN's build and the options of the walk.
 #pragma once
 
 #include <chrono>
@@ -24,24 +24,24 @@ struct CacheStatistics {
 };
 ATTNPROBE_JSON(CacheStatistics, file, answers, libraries, bytes)
 
-/// An SQLite file that any number of processes and threads share. A cache only saves time. If it is locked, full,
-/// read-only or on a failing disk, it finds and stores nothing from then on, and `warn` is called once.
+/// An SQLite file that any number of processes and threads share. A cache only saves time. If the file is locked, full,
+/// read-only or on a failing disk, the cache calls `warn` once and is unused from then on.
 class WalkCache {
  public:
   using Warn = std::function<void(const std::string& message)>;
-  /// Each write of another process takes a few milliseconds.
+  /// Long enough: another process's write takes a few milliseconds.
   static constexpr std::chrono::milliseconds usual_patience{5'000};
 
-  /// Creates the file and its folder if they are missing. Throws Error(environment) naming it if it is damaged or
-  /// another program's.
+  /// Creates the file and its folder if they are missing. Throws Error(environment) naming the file if it is damaged or
+  /// belongs to another program.
   explicit WalkCache(const std::filesystem::path& file, Warn warn = {},
                      std::chrono::milliseconds patience = usual_patience);
   ~WalkCache();
   WalkCache(const WalkCache&) = delete;
   WalkCache& operator=(const WalkCache&) = delete;
 
-  /// The key of an answer. For cuDNN it has every file's name, size, modification time and first and last bytes. For
-  /// this program it has the same, since another build may interpret cuDNN's messages differently.
+  /// The key of an answer. It contains the name, size, modification time and first and last bytes of every cuDNN file.
+  /// It has the same for this program, because another build may interpret cuDNN's messages differently.
   std::string key(const graph::OpGraph& graph, const gpu::Target& target, const std::string& cudnn,
                   const probe::WalkOptions& options);
 
@@ -52,7 +52,7 @@ class WalkCache {
   std::optional<probe::PlanFindings> find_plan(const std::string& about, int64_t engine, const probe::Knobs& knobs);
   void store_plan(const std::string& about, int64_t engine, const probe::Knobs& knobs, const probe::PlanFindings& plan);
 
-  /// A worker's report about the cuDNN at that path, as long as its files are the same.
+  /// A worker's report about the cuDNN at that path; valid while its files are unchanged.
   std::optional<cudnn::LibraryInfo> library(const std::string& cudnn);
   void store_library(const std::string& cudnn, const cudnn::LibraryInfo& library);
 
@@ -61,15 +61,15 @@ class WalkCache {
   std::unique_ptr<State> state_;
 };
 
-/// Reads the cache in that file and writes nothing; zeros if it is missing. Throws Error(environment) naming the file
-/// if it cannot be read or is not a cache.
+/// Reads the cache in that file and writes nothing; zeros if the file is missing. Throws Error(environment) naming the
+/// file if it is unreadable or not a cache.
 CacheStatistics cache_statistics(const std::filesystem::path& file);
 
-/// Forgets every answer; creates no file. Throws like cache_statistics().
+/// Deletes every answer; creates no file. Throws like cache_statistics().
 void clear_cache(const std::filesystem::path& file);
 
-/// attnprobe/answers.sqlite in user_cache_folder(). "" if that is missing, or if others may have written the file
-/// (base/trust.hpp).
+/// attnprobe/answers.sqlite in user_cache_folder(). "" if that folder is missing, or if other users may have written
+/// the file (base/trust.hpp).
 std::filesystem::path default_cache_file();
 
 }  // namespace attnprobe::asking

@@ -1,5 +1,5 @@
 // Decides which job asks which cells next. Cells of one cuDNN and one target share a worker process, which takes as
-// long to start as about ten cells. So a job stays with its worker, and helps others only if enough cells are left.
+// long to start as about ten cells. So a job stays with its worker, and helps other jobs only if enough cells are left.
 #pragma once
 
 #include <condition_variable>
@@ -12,24 +12,23 @@
 
 namespace attnprobe::asking {
 
-/// Cells for one worker, one after the other: indices into the places, from begin to before end.
+/// A contiguous portion of cells for one worker: indices into the places, [begin, end).
 struct Portion {
   size_t begin = 0, end = 0;
 };
 
 class WorkQueue {
  public:
-  /// `places` must outlive it. `least`: fewer cells do not justify another worker. A target in `most_workers` has at
-  /// most that many portions out at a time, for any cuDNN. It is a GPU of this machine, whose memory suffices for only
-  /// a few processes.
+  /// `places` must outlive the queue. `least`: the number of cells that justifies another worker. `most_workers`: the
+  /// most portions in progress per target, over all cuDNNs. Such a target is a GPU of this machine, with memory for
+  /// only a few processes.
   WorkQueue(const std::vector<CellPlace>& places, size_t jobs, size_t least, std::map<size_t, size_t> most_workers);
 
-  /// The next portion for a job, whose last one was `done`; none: there is nothing more for it to do. Waits if all
-  /// remaining cells are of targets without a free worker slot. Portions get smaller towards the end, so that jobs end
-  /// together.
+  /// The next portion for a job that finished `done`; none: no work is left for it. Waits if no target with remaining
+  /// cells has a free worker slot. Portions shrink towards the end, so that jobs end together.
   std::optional<Portion> take(const std::optional<Portion>& done);
 
-  /// Leaves the rest unasked: every job's next take() returns none.
+  /// Abandons the remaining cells: every job's next take() returns none.
   void abandon();
 
   /// The number of jobs that can have work, at most `jobs`.

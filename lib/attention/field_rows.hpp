@@ -1,4 +1,4 @@
-// The tables that make up fields(), and their common kinds of rows. Not for users of the library.
+// The tables that make up fields(), and their common kinds of rows. Internal.
 #pragma once
 
 #include <string>
@@ -14,10 +14,10 @@ std::vector<Field> problem_fields();
 std::vector<Field> tensor_fields();
 std::vector<Field> feature_fields();
 std::vector<Field> mask_fields();
-// Features that cuDNN gained after 9.21, and the release of cudnn-frontend.
+// Features added after cuDNN 9.21, and the release of cudnn-frontend.
 std::vector<Field> newer_fields();
 
-/// A size of at least 1. If absent, other fields give it.
+/// A size of at least 1. If absent, it is derived from other fields.
 Field optional_extent(const std::string& name, const std::string& help, std::optional<int64_t> AttentionSpec::*member);
 /// Absent means false; only true is written.
 Field flag(const std::string& name, const std::string& help, bool AttentionSpec::*member);
@@ -27,7 +27,7 @@ TensorLayout tensor_layout(const JsonView& view);
 Json to_json(const TensorLayout& layout);
 Json tensor_layout_schema();
 
-/// A feature with an object form. `member` is none if the config does not ask for it.
+/// A feature with an object form. `member` is none if the config does not set it.
 template <class T>
 Field form_field(const std::string& name, const std::string& help, std::optional<T> AttentionSpec::*member,
                  const ObjectForm<T>& form) {

@@ -11,16 +11,16 @@ namespace attnprobe::attention {
 /// and windows of either alignment and for sequence lengths. A causal score modifier counts as a mask. Block masks,
 /// mask tensors and the score modifiers arrow and document depend on data; pairs that only they remove are counted.
 ///
-/// `seqlens_q` and `seqlens_kv`: run-time lengths, one per batch entry. If empty, the spec's mask gives them, else they
-/// are the full lengths. As in the graphs, a bottom-right diagonal ends at the entry's own last query and key.
+/// `seqlens_q` and `seqlens_kv`: run-time lengths, one per batch entry. If empty, they come from the spec's
+/// mask, otherwise they are the full lengths. As in the graphs, a bottom-right diagonal ends at the entry's own last query and key.
 double unmasked_pairs(const AttentionSpec& spec, std::span<const int64_t> seqlens_q = {},
                       std::span<const int64_t> seqlens_kv = {});
 
-/// Floating point operations of the matmuls, with two per multiply-add: heads_q · pairs · 2 · k. Forward, k is
-/// d_qk + d_v. Backward, k is `3 d_qk + 2 d_v`, for five matmuls: S = Q Kᵀ again, dP, dV, dQ, dK. cudnn-frontend's
+/// Floating point operations of the matmuls, with two per multiply-add: heads_q · pairs · 2 · k. Forward, k is d_qk +
+/// d_v. Backward, k is `3 d_qk + 2 d_v`, for five matmuls: S = Q Kᵀ (recomputed), dP, dV, dQ, dK. cudnn-frontend's
 /// benchmark counts the same way (benchmark/sdpa_benchmark_training). Not counted: softmax, masks, bias, dropout,
-/// scaling, masked blocks that a kernel computes, and recomputation. Pattern::mha reads S backward, one matmul less, but
-/// counts the same.
+/// scaling, masked blocks that a kernel computes, and recomputation. Pattern::mha reads S backward, one matmul less,
+/// but counts the same.
 double attention_flop(const AttentionSpec& spec, std::span<const int64_t> seqlens_q = {},
                       std::span<const int64_t> seqlens_kv = {});
 

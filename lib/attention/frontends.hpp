@@ -24,7 +24,7 @@ inline std::string frontend_release(const AttentionSpec& spec, CudnnVersion cudn
   return is_old ? frontend_releases.front() : frontend_releases.back();
 }
 
-/// The known release with the graph wiring of `release` ("1.22"): itself, or the oldest or newest known.
+/// The known release with the same graph wiring as `release` ("1.22"): `release` itself, or the oldest or newest known.
 inline std::string nearest_frontend(const std::string& release) {
   for (const std::string& known : frontend_releases)
     if (known == release) return known;

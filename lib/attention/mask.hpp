@@ -1,4 +1,4 @@
-// Which scores count: a band about the diagonal, padding, and named masks.
+// Which scores count: a band around the diagonal, padding, and named masks.
 #pragma once
 
 #include <optional>
@@ -20,17 +20,17 @@ struct Mask {
   std::optional<int64_t> window_left = {}, window_right = {};
   Alignment alignment = Alignment::top_left;  ///< diagonal(r) = r, or r + seqlen_kv - seqlen_q
   bool padding = false;                       ///< run-time sequence lengths, one per batch entry
-  /// bprop: whether padded scores are masked after the statistics are subtracted, not before. JAX 0.11 (measured on the
-  /// H200) and cudnn-frontend from 1.26 mask after; older cudnn-frontend masks before.
+  /// bprop: padded scores are masked after the statistics are subtracted, not before. JAX 0.11 (measured on the H200)
+  /// and cudnn-frontend from 1.26 mask after; older cudnn-frontend masks before.
   bool padding_after_stats = false;
-  /// The sequence lengths; empty: not given. Only running needs them.
+  /// The sequence lengths; empty: not given. Needed only to run plans.
   std::vector<int64_t> seqlens_q = {}, seqlens_kv = {};
 
   bool has_diagonal() const { return window_left || window_right; }
   bool operator==(const Mask&) const = default;
 };
 
-/// The named masks. One row is enough to add a name.
+/// The named masks. To add a name, add one row.
 const std::vector<std::pair<std::string, Mask>>& named_masks();
 
 /// A mask by its name in configs, if it has one ("causal", "padding_causal", …).

@@ -1,5 +1,4 @@
-// Object forms in configs: one row per member gives reading, writing, JSON Schema and docs/config.md. Not for users of
-// the library.
+// Object forms in configs: reading, writing, JSON Schema and docs/config.md use one row per member. Internal.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +31,7 @@ struct Member {
   std::string help;  ///< one line
   Json schema;
   std::function<void(T&, const JsonView&)> read;  ///< throws Error(usage) at the place
-  std::function<Json(const T&)> write;            ///< null: left out
+  std::function<Json(const T&)> write;            ///< null: omitted
   bool required = false;
 };
 
@@ -40,7 +39,7 @@ struct Member {
 template <class T>
 struct ObjectForm {
   std::vector<Member<T>> members;
-  std::string principal;  ///< that member; "": there is none
+  std::string principal;  ///< that member; "": none
 };
 
 template <class T>
@@ -55,7 +54,7 @@ Member<T> word_member(const std::string& name, const std::string& help, E T::*me
           [member](const T& t) { return Json(name_of(t.*member)); }};
 }
 
-/// Left out if the spec leaves the choice open.
+/// Omitted if the spec leaves the choice open.
 template <class T, class E>
 Member<T> word_member(const std::string& name, const std::string& help, std::optional<E> T::*member,
                       const std::vector<std::string>& allowed = names_of<E>()) {
@@ -117,7 +116,8 @@ std::optional<T> read_form(const ObjectForm<T>& form, const JsonView& view) {
   return object;
 }
 
-/// The shortest form, for a command line: no defaults, and only the principal member's value if nothing else remains.
+/// The shortest form, for a command line: without defaults, and only the principal member's value if no other member
+/// remains.
 template <class T>
 Json write_brief(const ObjectForm<T>& form, const T& object) {
   const Json usual = write_members(form.members, T());

@@ -13,29 +13,29 @@ namespace attnprobe::attention {
 struct ModelAttention {
   std::string part;  ///< "sliding", "encoder", "vision"; "" if the model has only one
   Json fields = Json::object();
-  Json mask = Json::object();  ///< of prefill and training, in the form of the field `mask`
+  Json mask = Json::object();  ///< for prefill and training, in the form of the field `mask`
   int64_t seqlen_q = 0, seqlen_kv = 0;
-  bool decodes = false;                 ///< generates tokens, with a cache of keys and values
-  Json decode_fields = Json::object();  ///< that replace `fields` then: DeepSeek's absorbed projections
+  bool decodes = false;                 ///< generates tokens with a KV cache
+  Json decode_fields = Json::object();  ///< replace `fields` during decode: DeepSeek's absorbed projections
   double dropout = 0;                   ///< in training
 };
 
 struct Model {
-  std::string kind;  ///< its class or type: "LlamaForCausalLM"; may be ""
+  std::string kind;  ///< the model's class or type: "LlamaForCausalLM"; may be ""
   std::vector<ModelAttention> attentions;
-  std::vector<std::string> assumed;  ///< what the file does not say: "a prefill of 4096 tokens"
+  std::vector<std::string> assumed;  ///< assumptions that the file does not state: "a prefill of 4096 tokens"
 };
 
-/// Reads the document of a model; none if it does not show the sizes of an attention.
+/// Reads a model's document; none if it lacks the sizes of an attention.
 std::optional<Model> read_model(const Json& document);
 
-/// Whether the document is a model's config.json, whether or not read_model can read it.
+/// Whether the document is a model's config.json, even if read_model cannot read it.
 bool is_model(const Json& document);
 
-/// The model's name: of the file "llama.json" or its folder, else what the document says.
+/// The model's name: from the file name ("llama.json") or its folder, otherwise from the document.
 std::string model_name(const Json& document, const std::string& file);
 
-/// The configs that ask for prefill, decode and training of each attention: a document for read_configs.
+/// Configs for prefill, decode and training of each attention, as a document for read_configs.
 Json model_configs(const Model& model, const std::string& name);
 
 }  // namespace attnprobe::attention

@@ -1,4 +1,4 @@
-// The draws of random configs. Internal to lib/attention.
+// Random draws for random configs. Internal to lib/attention.
 #pragma once
 
 #include <cstddef>
@@ -40,7 +40,7 @@ class Draw {
   std::mt19937_64 engine_;
 };
 
-/// Gives some tensors of the config other strides, types and layouts, mostly optional tensors.
+/// Changes strides, types and layouts of some of the config's tensors, mostly optional ones.
 void vary_tensors(uint64_t seed, Json& config);
 
 }  // namespace attnprobe::attention

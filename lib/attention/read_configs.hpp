@@ -1,4 +1,4 @@
-// Configs from a document that was parsed elsewhere: a matrix document has configs and matrix axes.
+// Configs from an already parsed document, because a matrix document has both configs and matrix axes.
 #pragma once
 
 #include <vector>

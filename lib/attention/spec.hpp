@@ -1,4 +1,4 @@
-// AttentionSpec: one attention problem, as a config asks for it. Plain data, independent of cuDNN.
+// AttentionSpec: one attention problem, as a config describes it. Plain data, independent of cuDNN.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace attnprobe::attention {
 
-/// The operation graph that the problem becomes.
+/// The form of the problem's operation graph.
 enum class Pattern {
   sdpa,            ///< what cudnn-frontend would build for this cuDNN: composite or unified
   sdpa_composite,  ///< flash attention from primitive operations
   sdpa_unified,    ///< cuDNN's unified SDPA operation
   mha,             ///< the backend documentation's legacy "Fused Attention fprop/bprop" for short sequences
-  two_matmul,      ///< O = (Q Kᵀ) V with nothing between
+  two_matmul,      ///< O = (Q Kᵀ) V with nothing in between
 };
 ATTNPROBE_ENUM(Pattern, sdpa, sdpa_composite, sdpa_unified, mha, two_matmul)
 
@@ -36,20 +36,20 @@ struct Bias {
   /// One letter for each of {batch, heads_q, seqlen_q, seqlen_kv}: the axis, or 1 if it is broadcast: "1hss".
   std::string shape = "1hss";
   std::optional<DataType> dtype;       ///< none: as dtype
-  std::optional<Strides> strides;      ///< 0 for an axis that PyTorch expanded; none: packed
+  std::optional<Strides> strides;      ///< 0 on an axis that PyTorch expanded; none: packed
   bool grad = false;                   ///< bprop: dBias is an output
   std::optional<DataType> grad_dtype;  ///< type of dBias; none: the bias's. XLA uses Q's type with an f32 bias
 };
 
 /// Pointwise operations on the scores between scale and bias, called a score modifier by cudnn-frontend.
 enum class ScoreModifierKind {
-  causal,             ///< the causal mask, by indices
-  arrow,              ///< a band about the diagonal, and the first rows and columns
+  causal,             ///< the causal mask, computed from indices
+  arrow,              ///< a band around the diagonal, and the first rows and columns
   document,           ///< only keys of the query's own document: two INT32 id tensors
-  relative_position,  ///< row - column added
-  head_factor,        ///< times a tensor {1, heads_q, 1, 1}
-  score_factor,       ///< times a tensor of the scores' shape, in the io type
-  mask_i32,           ///< select by a mask tensor {batch, 1, seqlen_q, seqlen_kv}
+  relative_position,  ///< adds row - column
+  head_factor,        ///< multiplies by a tensor {1, heads_q, 1, 1}
+  score_factor,       ///< multiplies by a tensor of the scores' shape, in the io type
+  mask_i32,           ///< selects by a mask tensor {batch, 1, seqlen_q, seqlen_kv}
   mask_boolean,       ///< one bit per element
   mask_byte_boolean,
   mask_i8,
@@ -70,7 +70,7 @@ ATTNPROBE_ENUM(ScoreModifierKind, causal, arrow, document, relative_position, he
                max)
 struct ScoreModifier {
   ScoreModifierKind kind = ScoreModifierKind::relu;
-  bool grad = true;  ///< bprop: the graph has the modifier's own gradient (masks can omit it)
+  bool grad = true;  ///< bprop: the graph has the modifier's own gradient (masks can omit their gradient)
 };
 
 /// philox: cuDNN draws the mask from seed and offset; mask: the caller passes it.
@@ -80,7 +80,7 @@ ATTNPROBE_ENUM(DropoutForm, philox, mask)
 enum class SeedForm { i64, i32, by_value, constant };
 ATTNPROBE_ENUM(SeedForm, i64, i32, by_value, constant)
 struct Dropout {
-  double probability = 0;  ///< of being dropped, 0 < p < 1
+  double probability = 0;  ///< probability of being dropped, 0 < p < 1
   DropoutForm form = DropoutForm::philox;
   std::optional<SeedForm> seed;  ///< none: constant for Pattern::mha, else i64
   bool dump = false;             ///< outputs the drawn mask
@@ -89,17 +89,17 @@ struct Dropout {
 /// K and V are stored in blocks, and a page table locates them.
 struct Paged {
   int64_t block_size = 64;      ///< tokens per block
-  bool k = true, v = true;      ///< which of the two are paged
+  bool k = true, v = true;      ///< whether K, V or both are paged
   std::string layout = "bhsd";  ///< of the container: b counts blocks, s counts tokens of a block
   bool packed_table = false;    ///< the page table is ragged
 };
 
-/// How fp8 values are scaled. With delayed and current, each tensor has one scale, from earlier steps or this one (O is
-/// then 16-bit and unscaled). With mxfp8, every 32 elements have one.
+/// How fp8 values are scaled. With delayed and current, each tensor has one scale, from earlier steps or from this step
+/// (O is then 16-bit and unscaled). With mxfp8, every 32 elements have one.
 enum class Fp8Scaling { delayed, current, mxfp8 };
 ATTNPROBE_ENUM(Fp8Scaling, delayed, current, mxfp8)
 
-/// Which sides something applies to.
+/// The sides that something applies to.
 enum class Sides { q, kv, both };
 ATTNPROBE_ENUM(Sides, q, kv, both)
 
@@ -114,8 +114,8 @@ struct Rope {
   std::optional<int64_t> dim;  ///< only the last `dim` of the head dimension are rotated; none: all
 };
 
-/// Layout of one tensor: axes such as "bshd", or explicit strides. Both: ragged axes ("thd") with strides that differ
-/// from a padded batch's, as in PyTorch's nested tensors.
+/// Layout of one tensor: axes such as "bshd", or explicit strides. Both are set for ragged axes ("thd") whose strides
+/// differ from a padded batch's, as in PyTorch's nested tensors.
 struct TensorLayout {
   std::string axes;
   std::optional<Strides> strides;
@@ -129,7 +129,8 @@ struct TensorLayout {
 /// question.
 enum class ExpectedVerdict { supported, unsupported, yes, but, no, any };
 ATTNPROBE_ENUM(ExpectedVerdict, supported, unsupported, yes, but, no, any)
-/// By target id, "b200@9.8" for that cuDNN version, "default@9.8" for any target with it; `otherwise` for the rest.
+/// By target id, "b200@9.8" for that cuDNN version, "default@9.8" for any target with it; `otherwise` for all other
+/// targets.
 struct Expectation {
   bool is_given = false;
   ExpectedVerdict otherwise = ExpectedVerdict::supported;
@@ -154,7 +155,7 @@ struct AttentionSpec {
   std::optional<TensorLayout> dq, dk, dv;   ///< bprop, none: as Q, K, V
   DataType ragged_offsets = DataType::i32;  ///< or i64
   bool ragged_stats = true;                 ///< if Q is ragged, so are the statistics
-  bool ragged_shared = false;               ///< XLA: Q and O share a tensor of offsets, K and V another
+  bool ragged_shared = false;               ///< XLA: Q and O share one tensor of offsets, K and V share another
   std::optional<int64_t> max_total_seqlen_q, max_total_seqlen_kv;  ///< bprop, ragged: tokens of all sequences
   RaggedUnit ragged_unit = RaggedUnit::element;
   std::optional<Sides> cu_seqlens;  ///< lengths as prefix sums {batch + 1}; none: one per batch entry, {batch}
@@ -177,16 +178,17 @@ struct AttentionSpec {
   bool deterministic = false;                ///< bprop
   bool ordered_dq = false;                   ///< bprop, deterministic: dQ is summed in f32 memory in a fixed order
   std::optional<Paged> paged;
-  std::optional<Fp8Scaling> fp8;                         ///< false only for Pattern::mha: O = g4(Q Kᵀ) V
+  std::optional<Fp8Scaling> fp8;                         ///< false only for Pattern::mha: O = g4(Q Kᵀ) V, without
+                                                         ///< softmax
   bool softmax = true;                                   ///< false only for Pattern::mha: O = g4(Q Kᵀ) V without
                                                          ///< softmax
   DataType compute_dtype = DataType::f32;                ///< of the unified operation's sums
-  bool unfuse_fma = false;                               ///< separate multiply and add in the softmax
+  bool unfuse_fma = false;                               ///< the softmax multiplies and adds separately
   bool dynamic_shapes = false, override_shapes = false;  ///< extents may change when the plan runs
   std::optional<std::string> frontend;                   ///< release of cudnn-frontend, "1.32"; none: the newest known
 };
 
-/// The value in effect where the spec leaves a choice.
+/// The effective value if the spec leaves the choice open.
 DataType output_type(const AttentionSpec& spec);
 DataType d_output_type(const AttentionSpec& spec);
 DataType gradient_type(const AttentionSpec& spec);
@@ -209,10 +211,10 @@ Strides q_strides(const AttentionSpec& spec);
 Strides k_strides(const AttentionSpec& spec);
 Strides v_strides(const AttentionSpec& spec);
 Strides o_strides(const AttentionSpec& spec);
-/// Of the softmax statistics {b, h, s, 1}.
+/// Strides of the softmax statistics {b, h, s, 1}.
 Strides stats_strides(const AttentionSpec& spec);
 bool has_ragged_stats(const AttentionSpec& spec);
-/// bprop: of the gradients.
+/// bprop: strides of the gradients.
 Strides d_o_strides(const AttentionSpec& spec);
 Strides dq_strides(const AttentionSpec& spec);
 Strides dk_strides(const AttentionSpec& spec);

@@ -27,7 +27,7 @@ enum class DataType {
 ATTNPROBE_ENUM(DataType, f16, bf16, f32, f64, i8, u8, i32, i64, boolean, fp8_e4m3, fp8_e5m2, fp8_e8m0, fp4_e2m1,
                byte_boolean)
 
-/// The element types of fp8 attention. fp8_e8m0 is not one: only block scales have it.
+/// The element types of fp8 attention. fp8_e8m0 is not included: only block scales use it.
 constexpr bool is_fp8(DataType type) {
   return type == DataType::fp8_e4m3 || type == DataType::fp8_e5m2;
 }

@@ -1,4 +1,4 @@
-// A short name for a text of any length.
+// A short digest of a text of any length.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace attnprobe {
 
-/// 32 hexadecimal digits (XXH3, 128 bits). Different texts get different digests, unless a collision is made on
-/// purpose.
+/// 32 hexadecimal digits (XXH3, 128 bits). Different texts practically never share a digest, but a collision can be
+/// constructed.
 std::string digest(std::string_view text);
 
 }  // namespace attnprobe

@@ -11,17 +11,17 @@ namespace attnprobe {
 class DynamicLibrary {
  public:
   DynamicLibrary() = default;
-  /// Calls dlopen with RTLD_NOW and `flags` (RTLD_GLOBAL, RTLD_NOLOAD). Empty if the loader does not find the library;
-  /// loader_words() then says why.
+  /// Calls dlopen with RTLD_NOW and `flags` (RTLD_GLOBAL, RTLD_NOLOAD). Empty if the loader does not load the library;
+  /// loader_words() then returns the reason.
   explicit DynamicLibrary(const std::filesystem::path& path, int flags = 0);
 
   explicit operator bool() const { return handle_ != nullptr; }
 
-  /// Never closes the library. For CUDA's and cuDNN's libraries, which do not survive a dlclose: they leave threads and
-  /// exit handlers behind, and function pointers outlive this object.
+  /// Never closes the library. CUDA's and cuDNN's libraries need this. They do not survive dlclose, because they leave
+  /// threads and exit handlers behind, and function pointers outlive this object.
   const DynamicLibrary& keep() const;
 
-  /// The path that the loader used, symbolic links not resolved; "" if the loader does not say.
+  /// The path that the loader used, symbolic links not resolved; "" if unknown.
   std::filesystem::path path() const;
 
   /// The function's address, or nullptr.
@@ -46,7 +46,7 @@ class DynamicLibrary {
   std::shared_ptr<void> handle_;
 };
 
-/// The loader's error for the last DynamicLibrary of this thread that is empty.
+/// The loader's error for this thread's last empty DynamicLibrary.
 std::string loader_words();
 
 }  // namespace attnprobe

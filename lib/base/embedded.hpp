@@ -11,7 +11,7 @@ struct EmbeddedFile {
   std::string_view text;
 };
 
-/// Constant-initialised, so that static initialisers may read them.
+/// Constant-initialised, so static initialisers may read them.
 using EmbeddedFiles = std::span<const EmbeddedFile>;
 
 }  // namespace attnprobe

@@ -6,7 +6,7 @@
 
 namespace attnprobe {
 
-/// Specialise it like EnumNames. The words are read wherever a config or an option has the enum, and never written.
+/// Specialise it like EnumNames. Configs and options accept these words; attnprobe never writes them.
 template <class E>
 struct EnumWords {
   static constexpr std::array<std::pair<E, std::string_view>, 0> table{};

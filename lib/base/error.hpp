@@ -7,7 +7,7 @@
 
 namespace attnprobe {
 
-/// Who must act. Each kind has its own exit code (exit_code in app/exit_code.hpp).
+/// The kind shows who must act. Each kind has its own exit code (exit_code in app/exit_code.hpp).
 enum class ErrorKind {
   usage,        ///< bad command line or config: the user corrects it
   environment,  ///< a missing library, driver or file: the user installs it
@@ -16,7 +16,7 @@ enum class ErrorKind {
   internal,     ///< a bug of attnprobe or a broken worker
 };
 
-/// Where and how a cuDNN call failed. A string is empty if cuDNN did not say.
+/// Where and how a cuDNN call failed. Strings that cuDNN did not provide are empty.
 struct CudnnFailure {
   std::string call;        ///< e.g. cudnnBackendFinalize
   std::string descriptor;  ///< e.g. CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR
@@ -24,7 +24,7 @@ struct CudnnFailure {
   int status_code = 0;     ///< cudnnStatus_t
   std::string status;      ///< its name, e.g. CUDNN_STATUS_BAD_PARAM
   std::string last_error;  ///< cudnnGetLastErrorString, read right after the failure
-  std::string log;         ///< what the log callback received during the call, verbatim
+  std::string log;         ///< messages that the log callback received during the call, verbatim
 };
 
 class Error : public std::runtime_error {

@@ -1,4 +1,4 @@
-// One process at a time in a folder of results.
+// Allows only one process at a time in a folder of results.
 #pragma once
 
 #include <chrono>
@@ -9,12 +9,12 @@
 
 namespace attnprobe {
 
-/// Holds the folder until this object is destroyed or the process ends in any way. The lock is the kernel's (flock),
-/// not the existence of the file; the file only names the holder.
+/// Holds the folder until this object is destroyed or the process ends in any way. The kernel holds the lock (flock),
+/// so a leftover file locks nothing; the file only names the holder.
 class FolderLock {
  public:
-  /// Throws Error(usage) if another process holds the folder for longer than `patience`, naming its process id, host
-  /// and start. Also throws it if the folder cannot be written. `option` names the folder on the command line.
+  /// Throws Error(usage) if another process holds the folder for longer than `patience`, with its process id, host and
+  /// start time. Also throws if the folder is not writable. `option` names the folder on the command line.
   /// Precondition: the folder exists.
   explicit FolderLock(const std::filesystem::path& folder, const std::string& option = "--out",
                       std::chrono::milliseconds patience = {});
@@ -22,7 +22,7 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  /// The reason if the file system supports no locks; else "".
+  /// Why the file system does not support locks; "" if it does.
   const std::string& problem() const { return problem_; }
 
  private:

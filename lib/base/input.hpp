@@ -11,11 +11,11 @@ namespace attnprobe {
 /// The name of a file in messages; "-" is standard input.
 std::string input_name(const std::string& file);
 
-/// Calls `take` with the file's content, piece by piece; "-" is standard input. Content in gzip or xz is decompressed,
-/// and UTF-16 becomes UTF-8; the first bytes show the format. Of a truncated compressed file, `take` gets the intact
-/// part, and `problem`, if not null, gets the reason. Throws Error(usage), naming the file, if it cannot be opened or
-/// read or its compression is broken from the start. Also throws it for a file beyond limits::log_bytes, and for one
-/// that expands more than any real log.
+/// Calls `take` with the file's content, piece by piece; "-" is standard input. Gzip and xz are decompressed, and
+/// UTF-16 is converted to UTF-8; the first bytes determine the format. For a truncated compressed file, `take` gets the
+/// intact part, and `problem`, if not null, gets the reason. Throws Error(usage), naming the file, if it cannot be
+/// opened or read or its compression is broken from the start. Also throws it for a file beyond limits::log_bytes, and
+/// for one that expands more than any real log.
 void read_input(const std::string& file, const std::function<void(std::string_view)>& take,
                 std::string* problem = nullptr);
 

@@ -1,4 +1,4 @@
-// The JSON type of attnprobe. It keeps the order of keys, so that reports read in the order they were written.
+// The JSON type of attnprobe. It keeps the order of keys, so reports keep the order in which they were written.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@ inline Json object_with_room(size_t members) {
   return object;
 }
 
-/// A member as JSON; an empty std::optional gives null. A serializer in namespace nlohmann would clash with one of the
-/// including program.
+/// A member as JSON; an empty std::optional gives null. A serializer in namespace nlohmann would clash with the
+/// including program's.
 template <class T>
 void put(Json& json, const T& value) {
   json = value;

@@ -1,5 +1,5 @@
-// The strict JSON reader. It refuses ambiguous text. Its views know their place, so every error names the text, the
-// JSON pointer, the value and what is allowed.
+// The strict JSON reader. It refuses ambiguous text. Every error names the text, the JSON pointer, the value and what
+// is allowed.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +23,27 @@ struct JsonSource {
   std::string name;                   ///< "bert.json", "--mask", "operation graph"
   std::string joint = ": ";           ///< between the name and a JSON pointer: "bert.json: /configs/0"
   bool is_file = true;                ///< a syntax error names the line; otherwise it quotes the text
-  ErrorKind kind = ErrorKind::usage;  ///< of every error: internal for built-in data
+  ErrorKind kind = ErrorKind::usage;  ///< the kind of every error: internal for built-in data
 };
 
 struct JsonRules {
   bool comments = true;  ///< skips "//" and "/* */"
-  size_t deepest = 256;  ///< nesting of objects and arrays; functions that walk or free JSON are recursive
+  size_t deepest = 256;  ///< maximum nesting of objects and arrays, because functions that walk or free JSON are
+                         ///< recursive
 };
 
 /// Throws Error(source.kind) for text that is not valid JSON or UTF-8, and for a duplicate key, of which other readers
-/// silently keep the last. Also throws it for nesting, objects and numbers beyond the limits.
+/// silently keep the last. Also throws if nesting, objects or numbers exceed the limits.
 Json parse_json(std::string_view text, const JsonSource& source, const JsonRules& rules = {});
 
-/// For text that may be broken, such as a truncated log. Returns a value that is_discarded() where parse_json throws.
-/// The last of duplicate keys wins. Comments are not allowed.
+/// For text that may be broken, such as a truncated log. Returns a value with is_discarded() instead of throwing. The
+/// last of duplicate keys wins. Comments are not allowed.
 Json parse_json_leniently(std::string_view text);
 
 /// parse_json for a file, which may be compressed (base/input.hpp); "-" is standard input.
 Json load_json(const std::string& file, const JsonRules& rules = {});
 
-/// A value of a JSON text with its place. Cheap to copy; the JSON must outlive it. Every function that reads throws an
+/// A value of a JSON text with its place. Cheap to copy; the JSON must outlive it. Every reading function throws an
 /// Error of the source's kind: "bert.json: /batch: 0 is out of range; allowed: …".
 class JsonView {
  public:
@@ -52,7 +53,7 @@ class JsonView {
   const Json& json() const { return *value_; }
   const std::string& pointer() const { return pointer_; }
   const JsonSource& source() const { return *source_; }
-  /// "bert.json: /configs/0"; only the name for the whole text.
+  /// "bert.json: /configs/0"; for the whole text, only its name.
   std::string where() const;
   /// The value as JSON on one line, shortened if long.
   std::string shown() const;
@@ -69,7 +70,7 @@ class JsonView {
   /// "<where>/<key>: unknown key "kay" (did you mean "key"?); allowed: …".
   [[noreturn]] void fail_unknown(const std::string& key, const std::vector<std::string>& allowed) const;
 
-  /// Whether this is an object that has the key, with any value.
+  /// Whether this is an object with the key, whatever its value.
   bool has(const std::string& key) const { return value_->is_object() && value_->contains(key); }
   /// Throws if this is not an object or lacks the key.
   JsonView at(const std::string& key) const;
@@ -78,7 +79,7 @@ class JsonView {
   std::optional<JsonView> find(const std::string& key) const;
   /// All values of an object or array, in order; throws for anything else.
   std::vector<JsonView> values() const;
-  /// Another value at the same place: one element of a list that an option gives.
+  /// Another value at the same place, such as one element of an option's list.
   JsonView with(const Json& value) const;
   /// Throws unless this is an object with only these keys.
   void only_keys(const std::vector<std::string>& allowed) const;
@@ -98,8 +99,8 @@ class JsonView {
   /// The keys and values of an object; throws for anything else.
   std::vector<std::pair<std::string, JsonView>> members() const;
 
-  /// Members that may be absent or null. Throws for a value of another type, and if this is not an object. A view is
-  /// only made for an error, because reports have millions of members.
+  /// Members that may be absent or null. Throws for a value of another type, and if this is not an object. Views are
+  /// created only for errors, because reports have millions of members.
   std::optional<JsonView> find_set(const std::string& key) const;
   std::vector<JsonView> elements_or_none(const std::string& key) const;
   bool boolean_or(const std::string& key, bool otherwise) const;
@@ -142,7 +143,7 @@ class JsonObject {
   std::optional<JsonView> find_set(const std::string& key);
   /// The keys that were never read.
   std::vector<std::string> left() const;
-  /// Throws for the first of left(), naming the nearest key that was read.
+  /// Throws for the first key in left(), with the nearest key that was read.
   void finish() const;
 
  private:

@@ -1,5 +1,5 @@
-// Limits on what a file or an option may ask for, so that a small file cannot use up the machine's memory or hours.
-// Each limit is far above any known need, and an environment variable changes it.
+// Limits on files and options, so that a small file cannot exhaust the machine's memory or run for hours. Each limit is
+// far above any known need; an environment variable changes it.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +21,10 @@ inline constexpr Limit cells{"ATTNPROBE_MAX_CELLS", 2'000'000};
 inline constexpr Limit document_bytes{"ATTNPROBE_MAX_DOCUMENT_BYTES", uint64_t{256} << 20};
 /// Bytes, decompressed, of a file that is read in pieces: logs.
 inline constexpr Limit log_bytes{"ATTNPROBE_MAX_LOG_BYTES", uint64_t{16} << 30};
-/// Bytes of address space for a worker with a simulated GPU, beyond what it starts with. A walk needs 1.1 GB, plans
+/// Bytes of address space that a worker with a simulated GPU may add to what it starts with. A walk needs 1.1 GB, plans
 /// need 1.3 GB.
 inline constexpr Limit worker_bytes{"ATTNPROBE_MAX_WORKER_BYTES", uint64_t{8} << 30};
-/// Bytes unpacked from a wheel of cuDNN or CUDA; the largest has 0.94 GB.
+/// Bytes unpacked from a wheel of cuDNN or CUDA; the largest is 0.94 GB.
 inline constexpr Limit wheel_bytes{"ATTNPROBE_MAX_WHEEL_BYTES", uint64_t{4} << 30};
 /// Bytes of one message from a worker to its parent: a crashing cuDNN may send anything.
 inline constexpr Limit message_bytes{"ATTNPROBE_MAX_MESSAGE_BYTES", uint64_t{2} << 30};
@@ -37,11 +37,11 @@ uint64_t value_of(const Limit& limit);
 /// allows them".
 void check_limit(const Limit& limit, uint64_t count, const std::string& where, const std::string& what);
 
-/// Checks a matrix with axes of these lengths, which a file may claim.
+/// Checks the size of a matrix with axes of these lengths.
 void check_cells(const std::string& where, size_t configs, size_t targets, size_t cudnns);
 
-/// The most worker processes that --jobs may ask for: 4 per core, at least 16, but at most one per 128 MiB of memory.
-/// With cuDNN 9.19 a walking worker uses 43 MB, 19 of them its own. ATTNPROBE_MAX_JOBS changes it.
+/// The largest number of worker processes for --jobs: 4 per core, at least 16, but at most one per 128 MiB of memory.
+/// With cuDNN 9.19, a worker uses 43 MB during a walk, 19 MB of it private. ATTNPROBE_MAX_JOBS changes it.
 uint64_t most_jobs();
 
 }  // namespace attnprobe

@@ -1,4 +1,4 @@
-// Jupyter notebooks as the text that they show; input_text() reads them so.
+// Converts Jupyter notebooks to their visible text, for input_text().
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace attnprobe {
 
-/// Whether a document that begins so may be a notebook.
+/// Whether a document that starts like this may be a notebook.
 bool may_be_notebook(std::string_view beginning);
 
 /// The cells of a notebook, sources and outputs; "" for other documents.

@@ -18,7 +18,7 @@ std::optional<T> parse_number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// A size in any spelling: "4096", "4_096", "4k" (of 1024), "128K", "1M", "1e3"; none for anything else.
+/// A size in any spelling: "4096", "4_096", "4k" (k: 1024), "128K", "1M", "1e3"; none for anything else.
 std::optional<int64_t> parse_size(std::string_view text);
 
 /// a * b, clamped to the range of int64_t.
@@ -29,7 +29,7 @@ inline int64_t saturated_product(int64_t a, int64_t b) {
   return (a < 0) == (b < 0) ? most : -most;
 }
 
-/// "12,000". Precondition: the number is not negative.
+/// "12,000". Precondition: not negative.
 inline std::string with_commas(int64_t number) {
   std::string digits = std::to_string(number);
   for (size_t at = digits.size(); at > 3; at -= 3) digits.insert(at - 3, ",");

@@ -15,12 +15,13 @@ namespace attnprobe {
 
 class OutputFile {
  public:
-  /// Checks the path at once, so that a bad path fails before the work starts; leaves nothing there. Accepts regular
-  /// files, /dev/stdout and the like, and character devices (/dev/null). Refuses a named pipe, which might have no
-  /// reader. Throws Error(usage) naming the file, and Error(environment) if the disk is full.
+  /// Checks the path immediately, so that a bad path fails before the work starts; leaves no file behind. Accepts
+  /// regular files, /dev/stdout and the like, and character devices (/dev/null). Refuses a named pipe, which might have
+  /// no reader. Throws Error(usage) naming the file, and Error(environment) if the disk is full.
   explicit OutputFile(std::filesystem::path path);
 
-  /// Whether output cannot be rewritten (a terminal, a pipe, a device). Then call replace() only once, at the end.
+  /// Whether output cannot be rewritten (a terminal, a pipe, a device). In that case, call replace() only once, at the
+  /// end.
   bool is_stream() const { return bool(stream_); }
 
   /// Writes `text` to the path, replacing the old content. May be called again as results arrive. Throws
@@ -34,14 +35,14 @@ class OutputFile {
   FileDescriptor stream_;  // none for a regular file
 };
 
-/// Resolves all links of a path, but follows only links that this user or root made in a folder of theirs. The last
+/// Resolves all links of a path, but follows only links made by this user or root in a folder that they own. The last
 /// component need not exist. Throws Error(usage).
 std::filesystem::path without_links(const std::filesystem::path& path);
 
 /// usage for a wrong path, environment for a full disk or exhausted limits.
 ErrorKind kind_of_output_error(int error);
 
-/// The reader of a stream has closed it. A program that does not ignore SIGPIPE ends silently by that signal.
+/// The reader has closed the stream. A program that does not ignore SIGPIPE is killed silently by that signal.
 class BrokenPipe : public Error {
  public:
   using Error::Error;

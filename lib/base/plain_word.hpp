@@ -1,4 +1,4 @@
-// Words in any spelling.
+// Compares words regardless of case, dashes and underscores.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ inline std::string plain_word(std::string_view text) {
   return plain;
 }
 
-/// The one of `allowed` that `text` is, compared as plain words; nullptr: none.
+/// The word of `allowed` that equals `text` as a plain word; nullptr: none.
 inline const std::string* word_among(std::string_view text, const std::vector<std::string>& allowed) {
   for (const auto& one : allowed)
     if (one == text || plain_word(one) == plain_word(text)) return &one;

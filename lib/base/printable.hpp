@@ -1,5 +1,4 @@
-// Makes foreign text (configs, logs, libraries) safe to print: it cannot control a terminal or a CI system that reads
-// the output.
+// Makes foreign text (configs, logs, libraries) safe to print, so that it cannot control a terminal or a CI system.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +9,18 @@ namespace attnprobe {
 
 /// For a terminal, a CI log or a text report. Escapes control characters except newline and tab, as "\x1b", and bytes
 /// that are not UTF-8. Also escapes characters that are invisible or change the writing direction (Trojan Source).
-/// Escapes the first character of a CI command: "::" at the start of a line, "##[" and the like anywhere. Only colours
-/// from coloured() and links from linked() become the terminal's.
+/// Escapes the first character of a CI command: "::" at the start of a line, "##[" and the like anywhere. Only
+/// coloured() and linked() can produce colours and links.
 std::string printable(std::string_view text);
 
 /// The same on one line: escapes newlines and tabs too.
 std::string printable_line(std::string_view text);
 
-/// `text` between the codes of a colour, "1;32" for bold green. Foreign text cannot forge them: until printable()
-/// converts them, they begin with a mark that differs in each process.
+/// `text` between the codes of a colour, "1;32" for bold green. Foreign text cannot forge the codes: until printable()
+/// converts them, they begin with a mark that is random per process.
 std::string coloured(std::string_view text, std::string_view codes);
 
-/// `text` as a hyperlink of a terminal (OSC 8). The address has no control characters.
+/// `text` as a hyperlink of a terminal (OSC 8). Precondition: the address has no control characters.
 std::string linked(std::string_view text, std::string_view address);
 
 /// The length of the code of coloured() or linked() that begins at `at`, or 0.
@@ -42,7 +41,7 @@ struct Character {
 };
 Character character_at(std::string_view text, size_t at);
 
-/// A character, or an invalid byte, as printable() escapes it.
+/// A character, or an invalid byte, escaped as by printable().
 std::string escaped(Character character, unsigned char byte);
 
 /// Whether printable() escapes the character everywhere; includes newline and tab.

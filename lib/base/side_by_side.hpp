@@ -13,8 +13,8 @@
 
 namespace attnprobe {
 
-/// Calls `work` with 0 … count - 1 on at most `threads` threads; with one, in this thread and in order. If a call
-/// throws, no further call begins, and the first exception is thrown after all threads have ended.
+/// Calls `work` with 0 … count - 1 on at most `threads` threads; with one thread, in this thread and in order. If a
+/// call throws, no further call begins, and the first exception is thrown after all threads have ended.
 inline void side_by_side(size_t threads, size_t count, const std::function<void(size_t)>& work) {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
@@ -32,7 +32,7 @@ inline void side_by_side(size_t threads, size_t count, const std::function<void(
     std::vector<std::jthread> others;
     try {
       for (size_t t = 1; t < std::min(threads, count); ++t) others.emplace_back(some);
-    } catch (const std::system_error&) {  // the system allows no more threads: fewer do all the work
+    } catch (const std::system_error&) {  // the system allows no more threads; the existing ones do all the work
     }
     some();
   }

@@ -12,8 +12,8 @@
 namespace attnprobe {
 
 /// The candidate nearest to `word`, or "" if no candidate is a likely typo. The edit distance (insert, delete, replace,
-/// swap neighbours, any case) is at most a third of the word, but at least 1. It is less than the whole word. A word
-/// that is the prefix of a candidate is near too.
+/// swap neighbours, any case) is at most a third of the word, but at least 1. It is also less than the word's length. A
+/// prefix of a candidate also counts as near.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
 /// ` (did you mean "x"?)` or "".
@@ -22,7 +22,7 @@ std::string did_you_mean(std::string_view word, const std::vector<std::string>& 
 /// `"a", "b", "c"`.
 std::string quoted_list(const std::vector<std::string>& words);
 
-/// The parts of `text` between separators, including empty ones; "" is one empty part.
+/// The parts of `text` between separators, including empty parts; "" has one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 
 /// `value` as JSON text on one line, or indented. Its strings may hold any bytes: cuDNN does not promise UTF-8.
@@ -40,15 +40,16 @@ std::string shell_word(const std::string& word);
 /// `text` without leading and trailing white space.
 std::string_view trim(std::string_view text);
 
-/// Shortens a text for a message, between UTF-8 characters: a file's value may have megabytes.
+/// Shortens a text for a message, between UTF-8 characters: a value in a file may be megabytes long.
 std::string cut(std::string_view text);
 
 /// Finds where the lines of `text` end: at a newline or a NUL, as in cuDNN's logs. Searches for each separately with
-/// memchr, because a combined search goes byte by byte and logs are long. Neither is searched for twice.
+/// memchr, because a combined search goes byte by byte and logs are long. Remembers both positions, so no byte is
+/// searched twice.
 class LineEnds {
  public:
   explicit LineEnds(std::string_view text) : text_(text), nul_(text.find('\0')), newline_(text.find('\n')) {}
-  /// The first line end at or after `begin`, which must not decrease; npos if the last line is open.
+  /// The first line end at or after `begin`, which must not decrease; npos if the last line has no end.
   size_t find(size_t begin) {
     if (nul_ < begin) nul_ = text_.find('\0', begin);
     if (newline_ < begin) newline_ = text_.find('\n', begin);

@@ -1,4 +1,4 @@
-// Files that are trusted without being named: only root and the user can have written them.
+// Decides whether a file that the user did not name can be trusted: only root or the user may have written it.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@ namespace attnprobe {
 std::optional<std::string> why_not_believed(const std::filesystem::path& path);
 
 /// The folder for data that programs of this user can recreate: $XDG_CACHE_HOME, else $HOME/.cache. None if neither is
-/// an absolute path. It is never the working directory or a shared folder.
+/// an absolute path. Never the working directory or a shared folder.
 std::optional<std::filesystem::path> user_cache_folder();
 
 }  // namespace attnprobe

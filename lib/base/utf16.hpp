@@ -9,7 +9,7 @@
 namespace attnprobe {
 
 /// Converts text that arrives in pieces of any size. The first bytes show the encoding: a byte order mark, which is
-/// dropped, or a NUL next to each of two ASCII characters. Other text passes unchanged, in the same pieces.
+/// dropped, or two ASCII characters with a NUL each. Other text passes unchanged, in the same pieces.
 class Utf8Pieces {
  public:
   using Take = std::function<void(std::string_view)>;
@@ -26,7 +26,7 @@ class Utf8Pieces {
 
   Form form_ = Form::unknown;
   std::string pending_;           // too few bytes to tell the encoding, or half a unit
-  std::optional<char16_t> high_;  // a surrogate that waits for its other half
+  std::optional<char16_t> high_;  // a surrogate without its other half yet
 };
 
 }  // namespace attnprobe

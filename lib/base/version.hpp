@@ -14,8 +14,8 @@
 
 namespace attnprobe {
 
-/// The numbers of "9.14.0.64" for comparison. An empty part counts as 0; digits beyond six are cut off. Precondition:
-/// only digits and dots.
+/// The numbers of "9.14.0.64" for comparison. An empty part counts as 0; at most six digits of a part count.
+/// Precondition: only digits and dots.
 std::vector<int> version_numbers(std::string_view version);
 
 /// Whether a word is a version or a prefix of one ("9", "9.14", "9.14.0.64"), not the name of a file or folder.
@@ -30,7 +30,7 @@ template <class Library>
 class Version {
  public:
   constexpr Version() = default;
-  /// For a constant: 91900. Use from_number() for a number that is known only at run time.
+  /// For a constant: 91900. Use from_number() for numbers known only at run time.
   consteval Version(int64_t number) : number_(number) {}
   /// 9, 19, 0. Before 9, cuDNN's numbers had another form: 8907 for 8.9.7.
   constexpr Version(int major, int minor, int patch)
@@ -44,7 +44,7 @@ class Version {
   }
 
   /// Parses "9.19.0", "9.19", "91900" or "9.19.0.56" (the build number is dropped). None for other text, and for a
-  /// minor version or patch above 99, which the number cannot hold.
+  /// minor version or patch above 99, which the number cannot represent.
   static std::optional<Version> parse(std::string_view text) {
     const bool has_empty_part = text.starts_with('.') || text.ends_with('.') || text.find("..") != text.npos;
     if (!is_version(text) || has_empty_part) return std::nullopt;
@@ -69,7 +69,7 @@ class Version {
   /// "9.19", but "9.13.1": the form for prose.
   std::string short_text() const { return patch() == 0 ? release() : text(); }
 
-  // clang-tidy 14 takes the 0 in the generated comparison for a null pointer.
+  // clang-tidy 14 mistakes the 0 in the generated comparison for a null pointer.
   friend constexpr auto operator<=>(const Version&, const Version&) = default;  // NOLINT(modernize-use-nullptr)
   friend std::ostream& operator<<(std::ostream& out, const Version& version) { return out << version.text(); }
 

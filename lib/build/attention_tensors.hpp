@@ -1,4 +1,4 @@
-// The tensors that attention graphs have in common, in the shapes that cuDNN expects.
+// The tensors that attention graphs share, in the shapes that cuDNN expects.
 #pragma once
 
 #include "attention/spec.hpp"
@@ -26,8 +26,8 @@ Dims as_dims(const attention::Strides& strides);
 
 /// Sets the ragged offset of a tensor, if there is one.
 graph::Uid with_offset(GraphBuilder& g, graph::Uid tensor, std::optional<graph::Uid> offset);
-/// Offsets for a tensor with strides `like`. If its token spacing differs, it gets its own offsets of `role`, because
-/// offsets count elements.
+/// Offsets for a tensor with strides `like`. A tensor with a different token spacing gets its own offsets of `role`,
+/// because offsets count elements.
 graph::Uid with_offset_like(GraphBuilder& g, const attention::AttentionSpec& spec, graph::Uid tensor, graph::Role role,
                             std::optional<graph::Uid> offset, const attention::Strides& like);
 

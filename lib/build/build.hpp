@@ -1,4 +1,4 @@
-// Builds the OpGraph that cuDNN is asked about from an AttentionSpec.
+// Builds the OpGraph for cuDNN from an AttentionSpec.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ struct BuildContext {
   int sm = 0;                  ///< of the GPU, such as 90; 0: unknown
 };
 
-/// An engine config that cudnn-frontend builds without a heuristic.
+/// An engine config that cudnn-frontend builds without asking a heuristic.
 struct ForcedConfig {
   int64_t engine = 0;                    ///< global index
   std::map<std::string, int64_t> knobs;  ///< under cuDNN's names: KERNEL_CFG, STAGES, …
@@ -26,7 +26,7 @@ struct BuiltGraph {
   attention::Pattern pattern;  ///< the pattern that was built, never Pattern::sdpa
   /// For Pattern::sdpa: why this pattern was chosen, and what cudnn-frontend changes; else "".
   std::string choice;
-  std::optional<ForcedConfig> forced;  ///< for Pattern::sdpa, if there is one
+  std::optional<ForcedConfig> forced;  ///< for Pattern::sdpa, if cudnn-frontend builds one
 };
 
 /// The graph of `spec`. Precondition: contradictions(spec) is empty.
@@ -52,7 +52,7 @@ graph::OpGraph build_two_matmul(const attention::AttentionSpec& spec);
 graph::OpGraph build_mha(const attention::AttentionSpec& spec);
 graph::OpGraph build_mha_backward(const attention::AttentionSpec& spec);
 
-/// Flash attention from primitive operations: forward for every type, backward for 16 bits and fp8.
+/// Flash attention from primitive operations: forward for every type, backward for 16-bit types and fp8.
 graph::OpGraph build_sdpa_composite(const attention::AttentionSpec& spec, const BuildContext& context);
 graph::OpGraph build_sdpa_composite_backward(const attention::AttentionSpec& spec, const BuildContext& context);
 graph::OpGraph build_sdpa_fp8_backward(const attention::AttentionSpec& spec, const BuildContext& context);

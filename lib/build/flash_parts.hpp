@@ -5,16 +5,16 @@
 
 namespace attnprobe::build {
 
-/// The mask that dropout multiplies onto P, and the scales before and after it.
+/// The mask by which dropout multiplies P, and the scales before and after it.
 struct DropoutTensors {
-  graph::Uid mask = 0;       ///< {b, h_q, s_q, s_kv}: drawn here, or the caller's
+  graph::Uid mask = 0;       ///< {b, h_q, s_q, s_kv}: drawn in the graph, or supplied by the caller
   graph::Uid scale = 0;      ///< 1 / (1 - p)
   graph::Uid scale_inv = 0;  ///< 1 - p, used only by the backward pass; else 0
 };
 /// Adds the RNG operation if the mask is drawn. Precondition: the spec has dropout.
 DropoutTensors add_dropout(GraphBuilder& g, const attention::AttentionSpec& spec, bool backward);
 
-/// The start of dropout's random numbers, one element each: i64 if the spec asks for it, else i32.
+/// Seed and offset of dropout, one element each: i64 if the spec sets it, otherwise i32.
 struct SeedTensors {
   graph::Uid seed = 0, offset = 0;
 };
@@ -27,10 +27,10 @@ graph::Uid multiply(GraphBuilder& g, graph::Uid x, graph::Uid factor);
 void add_amax(GraphBuilder& g, graph::Uid x, Role role);
 
 /// The scale of an fp8 result before it is stored: a tensor. For current scaling, with a 16-bit result, it is the value
-/// 1, as Transformer Engine uses cudnn-frontend.
+/// 1, as in Transformer Engine's use of cudnn-frontend.
 graph::Uid add_output_scale(GraphBuilder& g, const attention::AttentionSpec& spec, Role role);
 
-/// The axis of a tensor {b, h, s, d} that MXFP8's blocks run along. The value seqlen_spread is seqlen with
+/// The axis of a tensor {b, h, s, d} along which MXFP8's blocks run. The value seqlen_spread is seqlen with
 /// cudnn-frontend's strides for the scales of K and Q in the backward pass, columns outermost.
 enum class BlockAxis { head_dim, seqlen, seqlen_spread };
 /// x dequantised with its block scales: E8M0, one per 32 elements, padded and reordered in tiles of 128x4. The scales
@@ -39,10 +39,10 @@ graph::Uid dequantize(GraphBuilder& g, graph::Uid x, Role scale, BlockAxis axis,
 /// Only the block scales; the unified operation uses them directly.
 graph::Uid add_block_scales(GraphBuilder& g, graph::Uid x, Role scale, BlockAxis axis, bool transposed = false);
 
-/// C = A B of the backward pass. If A has more heads than C, they are summed into C.
+/// C = A B in the backward pass. If A has more heads than C, groups of heads are summed into C.
 struct HeadSum {
   DataType full_type;           ///< of the product with all heads
-  bool full_in_memory = false;  ///< not virtual: ragged with a known number of tokens
+  bool full_in_memory = false;  ///< set if not virtual: ragged with a known number of tokens
 };
 graph::Uid matmul_over_heads(GraphBuilder& g, graph::Uid a, graph::Uid b, graph::Uid c, std::optional<graph::Uid> m,
                              std::optional<graph::Uid> k, const HeadSum& sum);

@@ -1,4 +1,5 @@
-// How cudnn-frontend's graphs depend on cuDNN's version: the facts of lib/rules/cudnn-frontend that every build needs.
+// How cudnn-frontend's graphs depend on cuDNN's version: the facts from lib/rules/cudnn-frontend that every graph
+// needs.
 #pragma once
 
 #include "base/version.hpp"
@@ -7,9 +8,9 @@
 namespace attnprobe::build {
 
 struct FrontendWiring {
-  CudnnVersion unified;                 ///< the first with the unified operation
-  CudnnVersion single_operations;       ///< the first with one operation per softmax and per bound of a mask
-  CudnnVersion infinite_masks;          ///< the first where masked scores become minus infinity
+  CudnnVersion unified;                 ///< first cuDNN with the unified operation
+  CudnnVersion single_operations;       ///< first cuDNN with one operation per softmax and per mask bound
+  CudnnVersion infinite_masks;          ///< first cuDNN for which masked scores become minus infinity
   rules::FrameworkFact second_padding;  ///< bprop applies the padding mask a second time
 };
 

@@ -26,7 +26,7 @@ struct Called {
 class GraphBuilder {
  public:
   GraphBuilder() = default;
-  /// Continues a graph that has these tensors.
+  /// Continues a graph that already has these tensors.
   explicit GraphBuilder(std::vector<graph::Tensor> tensors);
 
   /// A tensor with its own memory: input or output of the graph.
@@ -66,7 +66,7 @@ class GraphBuilder {
   graph::Uid reshape(graph::Uid x, graph::Uid y);
   void add(const graph::Operation& operation) { list().push_back(operation); }
 
-  /// Whether further operations go into the sub-graph of a unified SDPA operation.
+  /// Whether new operations go into the sub-graph of a unified SDPA operation.
   void inside_sdpa(bool inside) { inside_sdpa_ = inside; }
 
   graph::Tensor& at(graph::Uid uid);

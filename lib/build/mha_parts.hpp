@@ -15,7 +15,7 @@ inline constexpr double legacy_mask_fill = -1e30;
 
 bool has_legacy_mask(const attention::Mask& mask);
 
-/// S or dS as stored between forward and backward, in F16x16 order. Virtual unless read outside the graph.
+/// S or dS as stored between forward and backward, in F16x16 order. Virtual unless another graph reads it.
 graph::Uid add_legacy_scores(GraphBuilder& g, const attention::AttentionSpec& spec, const Called& called, DataType type,
                              bool is_virtual);
 

@@ -10,10 +10,10 @@ namespace attnprobe::build {
 
 struct UnaryModifier {
   graph::PointwiseMode forward;
-  std::optional<graph::PointwiseMode> backward;  ///< none: cuDNN has no gradient operation
+  std::optional<graph::PointwiseMode> backward;  ///< none: cuDNN has no gradient operation for it
 };
 
-/// None for a kind that needs more than the scores, or more than one operation.
+/// None if the kind needs more than the scores, or more than one operation.
 std::optional<UnaryModifier> unary_modifier(attention::ScoreModifierKind kind);
 
 }  // namespace attnprobe::build

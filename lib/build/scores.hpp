@@ -10,14 +10,14 @@ namespace attnprobe::build {
 /// One function per step, because the backward pass subtracts the statistics between two of them.
 class Scores {
  public:
-  /// Keeps references; the arguments must outlive this.
+  /// Keeps references; the arguments must outlive the object.
   Scores(GraphBuilder& g, const attention::AttentionSpec& spec, const SequenceLengths& lengths,
          CudnnVersion cudnn_version)
       : g_(g), spec_(spec), lengths_(lengths), version_(cudnn_version) {}
 
-  /// Applies the user's score modifier, then softcap, as the spec has them.
+  /// Applies the spec's score modifier, then its softcap.
   graph::Uid modify(graph::Uid score);
-  /// The gradient of modify() at the scores it was called with.
+  /// The gradient of modify() at the scores of that call.
   graph::Uid modify_backward(graph::Uid gradient);
   graph::Uid bias(graph::Uid score);
   graph::Uid alibi(graph::Uid score);

@@ -5,7 +5,7 @@
 
 namespace attnprobe::cudnn {
 
-/// The names are cuDNN's; decltype guarantees the signatures.
+/// Names as in cuDNN; decltype guarantees the signatures.
 struct Api {
   decltype(&::cudnnGetVersion) cudnnGetVersion = nullptr;
   decltype(&::cudnnGetErrorString) cudnnGetErrorString = nullptr;

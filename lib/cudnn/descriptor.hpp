@@ -1,4 +1,4 @@
-// RAII over cudnnBackendDescriptor_t, with attributes typed from C++ types.
+// RAII over cudnnBackendDescriptor_t, with attribute types deduced from C++ types.
 #pragma once
 
 #include <span>
@@ -44,8 +44,8 @@ ATTNPROBE_ATTRIBUTE_TYPE(cudnnBackendNumericalNote_t, CUDNN_TYPE_NUMERICAL_NOTE)
 ATTNPROBE_ATTRIBUTE_TYPE(cudnnBackendBehaviorNote_t, CUDNN_TYPE_BEHAVIOR_NOTE);
 #undef ATTNPROBE_ATTRIBUTE_TYPE
 
-/// Owns a backend descriptor. cuDNN counts references to what an attribute refers to, so a descriptor may be destroyed
-/// before its users. Ours are still destroyed in reverse order of creation.
+/// Owns a backend descriptor. cuDNN counts references, so a descriptor may be destroyed before those that refer to it.
+/// attnprobe still destroys them in reverse order of creation.
 class Descriptor {
  public:
   /// Throws Error(cudnn).
@@ -70,13 +70,13 @@ class Descriptor {
     set_raw(attribute, AttributeType<T>::value, static_cast<int64_t>(values.size()), values.data());
   }
   void set_all(Attribute attribute, std::span<const Descriptor> values);
-  /// For CUDNN_TYPE_VOID_PTR: as a C++ type it would be a descriptor too.
+  /// For CUDNN_TYPE_VOID_PTR, because a descriptor has the same C++ type.
   void set_pointers(Attribute attribute, std::span<void* const> values) {
     set_raw(attribute, CUDNN_TYPE_VOID_PTR, static_cast<int64_t>(values.size()), values.data());
   }
 
   void finalize();
-  /// Finalizes; the caller judges the status.
+  /// Finalizes; the caller interprets the status.
   cudnnStatus_t try_finalize();
 
   template <class T>

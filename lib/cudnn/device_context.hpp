@@ -1,4 +1,4 @@
-// The GPU that cuDNN is asked about: a handle on a real one, or a device property descriptor that describes it.
+// The GPU that cuDNN is asked about: a handle for a real GPU, or a device property descriptor.
 #pragma once
 
 #include <memory>
@@ -18,16 +18,16 @@ class DeviceContext {
   /// A GPU described by the JSON of a device property descriptor. Throws Error(environment) if this cuDNN is older than
   /// 9.8, Error(cudnn) if it refuses the JSON.
   static DeviceContext simulated(const Library& library, const std::string& properties_json);
-  /// The first GPU that CUDA shows to this process, by a handle, as frameworks use it. Throws Error(environment) if
-  /// cuDNN gives no handle.
+  /// The first GPU visible to this process, by a handle, as frameworks use it. Throws Error(environment) if cuDNN
+  /// creates no handle.
   static DeviceContext real(const Library& library);
 
   const Library& library() const { return *library_; }
   cudnnHandle_t handle() const { return handle_.get(); }
   bool is_simulated() const { return properties_.has_value(); }
 
-  /// Sets the GPU of a heuristics, engine or plan descriptor. cuDNN silently accepts a descriptor without it and then
-  /// describes nothing, so call this for every one.
+  /// Sets the GPU of a heuristics, engine or plan descriptor. Call it for every such descriptor: cuDNN silently accepts
+  /// one without a GPU and then describes nothing.
   void apply(Descriptor& descriptor, Attribute device_properties) const;
 
  private:
@@ -37,8 +37,8 @@ class DeviceContext {
   std::optional<Descriptor> properties_;
 };
 
-/// cuDNN's JSON for the first GPU that CUDA shows to this process; `targets dump` writes it. Throws Error(environment)
-/// if cuDNN is older than 9.8, Error(cudnn) otherwise.
+/// cuDNN's JSON for the first GPU visible to this process; `targets dump` writes it. Throws Error(environment) if cuDNN
+/// is older than 9.8, Error(cudnn) otherwise.
 std::string device_properties_json(const Library& library);
 
 }  // namespace attnprobe::cudnn

@@ -1,4 +1,4 @@
-// attnprobe's enums as cuDNN's.
+// Converts attnprobe's enums to cuDNN's.
 #pragma once
 
 #include <cudnn_graph.h>

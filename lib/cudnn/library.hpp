@@ -1,4 +1,4 @@
-// A cuDNN loaded at run time: its place, the files really loaded, and calls into it.
+// A cuDNN loaded at run time: its path, the files actually loaded, and calls into it.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,8 @@ namespace attnprobe::cudnn {
 /// only one cuDNN: two builds would share symbols.
 class Library {
  public:
-  /// Loads the libcudnn.so.9 at `path`, with the sub-libraries and the NVRTC next to it, so that no other build is
-  /// mixed in. Throws Error(environment) with the file and the loader's message.
+  /// Loads the libcudnn.so.9 at `path`, with the sub-libraries and the NVRTC next to it, so that builds are not mixed.
+  /// Throws Error(environment) with the file and the loader's message.
   static std::unique_ptr<Library> load(const std::filesystem::path& path);
 
   const Api& api() const { return api_; }
@@ -27,7 +27,7 @@ class Library {
   /// Why no plan can be compiled; else "".
   const std::string& no_compiler() const { return no_compiler_; }
   std::string status_name(cudnnStatus_t status) const { return api_.cudnnGetErrorString(status); }
-  /// cudnnGetLastErrorString: why the last failing call failed; "" if cuDNN kept nothing. Reading clears it.
+  /// cudnnGetLastErrorString: why the last failing call failed; "" if cuDNN recorded nothing. Reading clears it.
   std::string last_error() const;
 
  private:

@@ -1,5 +1,4 @@
-// Identifies a cuDNN on disk without loading it. Each function throws Error(environment) naming a file that cannot be
-// read.
+// Identifies a cuDNN on disk without loading it. Each function throws Error(environment) naming an unreadable file.
 #pragma once
 
 #include <string>
@@ -9,7 +8,7 @@ namespace attnprobe::cudnn {
 /// The build of the cuDNN at that path, in any folder: name, size and first and last bytes of each of its files.
 std::string build_of_library(const std::string& cudnn);
 
-/// The modification times and sizes of its files. They change if a library is patched in place or copied.
+/// The modification times and sizes of its files. Patching a library in place or copying it changes them.
 std::string times_of_library(const std::string& cudnn);
 
 /// Name, size, first and last bytes of one file.

@@ -11,10 +11,10 @@
 
 namespace attnprobe::cudnn {
 
-/// A shared library of cuDNN, or one that it needs.
+/// A shared library of cuDNN, or one that cuDNN needs.
 struct LoadedFile {
   std::string name;     ///< "libcudnn_graph.so.9"
-  std::string path;     ///< as the dynamic loader gives it, symbolic links resolved
+  std::string path;     ///< as reported by the dynamic loader, symbolic links resolved
   std::string version;  ///< "9.19.0"; "" for files without a version (all but graph, ops and adv)
 };
 ATTNPROBE_JSON(LoadedFile, name, path, version)
@@ -26,7 +26,7 @@ struct LibraryInfo {
   /// The small cuDNN: the graph API with engines compiled at run time. It has no precompiled engines and no heuristics
   /// for them (CUDNN_LIB_CONFIG=GRAPH_JIT_ONLY in NVIDIA's documentation).
   bool jit_only = false;
-  std::vector<LoadedFile> files;      ///< cuDNN's own files, NVRTC and cuBLASLt, as really loaded
+  std::vector<LoadedFile> files;      ///< cuDNN's own files, NVRTC and cuBLASLt, as actually loaded
   std::vector<std::string> problems;  ///< libraries that did not load, one sentence each
 };
 ATTNPROBE_JSON(LibraryInfo, version, path, cuda_version, jit_only, files, problems)
@@ -51,8 +51,8 @@ struct Candidate {
 /// names no libcudnn.so.9.
 std::vector<Candidate> find_libraries(const std::string& requested);
 
-/// The newest cuDNN of a version on this machine. Libraries report "9.14" and "9.14.0"; only a folder's name shows the
-/// build "9.14.0.64"; "latest" is any version. Loads nothing.
+/// The newest cuDNN of a version on this machine. "9.14" and "9.14.0" are compared with the library, the build
+/// "9.14.0.64" only with a folder's name; "latest" is any version. Loads nothing.
 std::optional<std::filesystem::path> find_version(const std::string& word);
 
 /// The folder of the releases that `attnprobe cudnn fetch` downloaded, with one folder each; none without a home

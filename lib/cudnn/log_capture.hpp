@@ -21,23 +21,23 @@ struct LogMessage {
 /// The JSON of the operation graph, which precedes each engine config in an info message.
 enum class LoggedGraphs {
   whole,
-  left_out  ///< nine tenths of a walk's messages, and a walk knows its graph
+  left_out  ///< dropped: 90 % of a walk's messages, and the walk knows its graph
 };
 
 /// A callback message is a list of NUL-terminated texts with an empty one at the end (cudnnSetCallback's documentation;
-/// measured with 9.19). Returns them as lines. Reads at most 16 MiB, in case the end is missing.
+/// measured with 9.19). Returns the texts as lines. Reads at most 16 MiB, in case the end is missing.
 std::string message_text(const char* message, LoggedGraphs graphs = LoggedGraphs::whole);
 
 /// Drops cuDNN's messages. Without a callback, cuDNN prints errors to stderr.
 void silence(const Library& library);
 
-/// While it lives, all of cuDNN's messages go here, not to the environment's log file. Only one may live per process:
-/// cuDNN has one callback. Messages may come from any thread.
+/// While it exists, it receives all of cuDNN's messages instead of the log file set in the environment. Only one may
+/// exist per process, because cuDNN has one callback. Messages may come from any thread.
 class LogCapture {
  public:
   enum class Level {
     warnings,  ///< errors and warnings, including the traceback of a failing finalize
-    info       ///< also why heuristics reject candidates; ten times the cost per call
+    info       ///< also why heuristics reject candidates; calls take ten times as long
   };
   LogCapture(const Library& library, Level level, LoggedGraphs graphs = LoggedGraphs::whole);
   ~LogCapture();
@@ -49,7 +49,7 @@ class LogCapture {
   std::string text() const;
   void clear();
 
-  /// The live capture, or nullptr.
+  /// The existing capture, or nullptr.
   static const LogCapture* active() { return active_.load(); }
 
  private:

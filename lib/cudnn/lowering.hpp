@@ -8,7 +8,7 @@
 
 namespace attnprobe::cudnn {
 
-/// The operation graph and all that it refers to, destroyed in reverse order of creation.
+/// The operation graph and everything it refers to, destroyed in reverse order of creation.
 class LoweredGraph {
  public:
   LoweredGraph(std::vector<Descriptor> parts, Descriptor operation_graph)

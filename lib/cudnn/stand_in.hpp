@@ -1,4 +1,4 @@
-// A library that cuDNN must find but does not call.
+// A stand-in for a library that cuDNN must find but does not call.
 #pragma once
 
 #include <string>
@@ -7,8 +7,9 @@
 
 namespace attnprobe::cudnn {
 
-/// Loads a shared library that is made in memory, with this SONAME and no code. dlsym finds in it what the loaded
-/// library `provider` exports. Writes no file. Empty if the system refuses it; loader_words() then says why.
+/// Creates a shared library in memory, with this SONAME and no code, and loads it. dlsym finds in it everything that
+/// the loaded library `provider` exports. Writes no file. Empty if the system refuses; loader_words() then returns the
+/// reason.
 DynamicLibrary load_stand_in(const std::string& name, const std::string& provider);
 
 }  // namespace attnprobe::cudnn

@@ -7,9 +7,9 @@
 
 namespace attnprobe::emit {
 
-/// The constants of cuDNN's header for the statements and cpp_main, then helpers and `Descriptor make_graph(void*
-/// handle)`. It sets the same attributes as cudnn::lower(), in the same order, from the same table of operations.
-/// Throws Error(internal) for a graph that lacks a tensor of an operation.
+/// The constants of cuDNN's header, then helpers and `Descriptor make_graph(void* handle)`. make_graph sets the same
+/// attributes in the same order as cudnn::lower(), from the same table of operations. Throws Error(internal) if the
+/// graph lacks an operation's tensor.
 std::string cpp_graph(const graph::OpGraph& graph);
 
 }  // namespace attnprobe::emit

@@ -21,12 +21,13 @@ enum class Form {
 struct Question {
   std::string name;         ///< of the config or the graph; may be ""
   std::string description;  ///< one line
-  std::string command;      ///< the attnprobe command that asks the same; may be ""
+  std::string command;      ///< the attnprobe command for the same question; may be ""
   CudnnVersion cudnn_version;
 };
 
 /// A program that creates the graph's descriptors as attnprobe does, asks heuristic mode A, and prints cuDNN's status,
-/// engine configs and reasons. For a simulated `target` it contains the device properties; else it uses the first GPU.
+/// engine configs and reasons. For a simulated `target` it contains the device properties; otherwise it uses the first
+/// GPU.
 std::string cpp_program(const Question& question, const graph::OpGraph& graph, const gpu::Target& target);
 
 /// A program that asks cudnn-frontend's pygraph.sdpa and sdpa_backward, which build the graph themselves. Throws

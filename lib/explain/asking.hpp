@@ -1,4 +1,4 @@
-// Asks gates, rules and cuDNN, if it is installed, a text's question; the only part of this module that asks.
+// Puts a text's question to the gates, the rules and, if installed, cuDNN. No other part of this module asks.
 #pragma once
 
 #include <optional>
@@ -13,11 +13,11 @@ namespace attnprobe::explain {
 
 /// What may be asked.
 struct AskWith {
-  bool cudnn = true;    ///< an installed cuDNN; else only the rules
-  std::string program;  ///< path of attnprobe for worker processes; "": searched as in worker/client.hpp
+  bool cudnn = true;    ///< an installed cuDNN; otherwise only the rules
+  std::string program;  ///< path of attnprobe for worker processes; "": found as in worker/client.hpp
 };
 
-/// The GPU that a text names, else an H100.
+/// The GPU that a text names, otherwise an H100.
 struct ChosenGpu {
   gpu::Target target;
   bool is_named = false;
@@ -34,23 +34,24 @@ std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, 
 /// The answer to a text's question.
 struct Asked {
   answer::Answer result;
-  std::vector<std::string> assumed;  ///< facts that the text does not give, in words
-  /// Whether the obstacle is the same for all tried assumptions.
+  std::vector<std::string> assumed;  ///< facts missing from the text, in words
+  /// Whether all tried assumptions lead to the same obstacle.
   bool is_established = false;
   std::string depends_on;             ///< the missing fact that decides the answer: "the head dimension"; ""
-  std::vector<std::string> untold;    ///< facts of shape, type and GPU that the text does not give
-  rules::GatePlans plans;             ///< what a new shape costs in the framework; empty if unknown
+  std::vector<std::string> untold;    ///< facts about shape, type and GPU missing from the text
+  rules::GatePlans plans;             ///< the cost of a new shape in the framework; empty if unknown
   std::vector<rules::KnownBug> bugs;  ///< bugs that fit all facts and the symptom
-  std::vector<std::string> beside;    ///< refusals of similar questions: "without the causal mask: …"
-  bool is_other_cudnn = false;        ///< another version answered than the text's, or than its framework ships
+  std::vector<std::string> beside;    ///< refusals for similar questions: "without the causal mask: …"
+  bool is_other_cudnn = false;        ///< the answering version is not the text's, or not the one that its framework
+                                      ///< ships
   std::string by_rules_of;            ///< assumptions about the framework's release; ""
-  std::string command;                ///< that repeats the question
+  std::string command;                ///< the command that repeats the question
 };
 
-/// Asks about a graph in a text without a question, on these targets.
+/// Asks about a graph on these targets, for a text without a question.
 std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFacts& facts, const AskWith& with);
 
-/// None if the page asks nothing that a config can express.
+/// None if a config cannot express the page's question.
 std::optional<Asked> ask(const ToldQuestion& question, const TextFacts& facts, const AskWith& with);
 
 /// How a question differs from the first.
@@ -59,8 +60,8 @@ struct Variant {
   std::string words;  ///< the missing fact, the mask, or the text's other value: "head_dim_qk 72"
 };
 
-/// The first question's answer, compared with its variants, which have other values for missing facts. If the text has
-/// several values, one that is refused is the one that it is about.
+/// The first question's answer, compared with variants, which assume other values for missing facts. If the text has
+/// several values, it is about the refused one.
 Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& variants, Trouble trouble);
 
 /// Adds assumptions about the cuDNN, and workarounds for a refusal.

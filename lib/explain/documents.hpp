@@ -1,4 +1,4 @@
-// Documents that imply a question: a model's config.json, and XLA's custom calls to cuDNN's attention.
+// Documents that imply a question: a model's config.json, or XLA's custom calls to cuDNN's attention.
 #pragma once
 
 #include <string>

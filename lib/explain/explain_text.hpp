@@ -8,7 +8,7 @@
 
 namespace attnprobe::explain {
 
-/// The answer first; then what was read, what was asked, what to change, and one command. At most 15 lines unless
+/// The answer first; then the facts read, the question asked, the fix, and one command. At most 15 lines unless
 /// `style.details`.
 std::string explain_text(const Explained& explained, const report::TextStyle& style);
 

@@ -1,4 +1,4 @@
-// Explains a text: the graphs of a cuDNN log, the messages of a refusing program, and the answer to its question.
+// Explains a text: the graphs of a cuDNN log, a program's refusal messages, and the answer to the text's question.
 #pragma once
 
 #include <string>
@@ -15,23 +15,23 @@ struct Explained {
   TextAnswer answer;
   std::vector<TextCall> calls;
 
-  /// Whether it tells who refused and why, or the outcome of a graph.
+  /// Whether it explains who refused and why, or the outcome of a graph.
   bool is_established() const;
 };
 
-/// The name of a text that was typed and is in no file.
+/// The name for typed text, which has no file.
 inline constexpr const char* typed_text = "the text";
 
-/// `name`: the text's name in messages, "train.log", "-" for standard input. `called`: its name in the message that it
-/// is not about attention. Searches the first 4 MB for calls in source. Throws Error(usage) if nothing could be read,
-/// and the errors of reading it.
+/// `name`: the text's name in messages, "train.log", "-" for standard input. `called`: its name in the message "not
+/// about attention". Searches the first 4 MB for calls in source. Throws Error(usage) if nothing could be read, and the
+/// errors of reading it.
 Explained explain(const std::string& name, const std::string& called, const replay::GiveText& give,
                   const AskWith& with = {});
 
 /// Describes a cuDNN reason, a rule, a known bug or a message, by its id; "" for an unknown id.
 std::string explain_id(const std::string& id);
 
-/// Whether graphs of a cuDNN log were rebuilt: they show more than the log's reasons.
+/// Whether graphs of a cuDNN log were rebuilt, which show more than the log's reasons.
 bool shows_graphs(const replay::Replay& replay);
 
 }  // namespace attnprobe::explain

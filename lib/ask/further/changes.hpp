@@ -9,32 +9,31 @@
 
 namespace attnprobe::asking {
 
-/// The cost of a change for the user, least first.
+/// The cost of a change for the user, cheapest first.
 enum class ChangeCost {
-  none,         ///< the same numbers from the same memory: another way to ask
-  layout,       ///< the same numbers, but tensors have another layout or are copied
-  padding,      ///< the same numbers, more work
-  splitting,    ///< the same numbers in several calls
-  precision,    ///< nearly the same numbers
-  option,       ///< without one output or property
-  computation,  ///< another result
-  model,        ///< another model
+  none,         ///< same results from the same memory, expressed differently
+  layout,       ///< same results, but tensors have another layout or are copied
+  padding,      ///< same results, more work
+  splitting,    ///< same results, in several calls
+  precision,    ///< nearly the same results
+  option,       ///< loses one output or property
+  computation,  ///< different results
+  model,        ///< a different model
 };
 
 struct Change {
-  std::string kind;  ///< the part that it changes, as in --keep: "head_dim", "layout", "dtype"
+  std::string kind;  ///< what it changes, as in --keep: "head_dim", "layout", "dtype"
   ChangeCost cost = ChangeCost::none;
   std::string text;  ///< "head dimensions padded with zeros to 104 and 104, the scale kept"
   std::function<void(attention::AttentionSpec&)> make;
 };
 
-/// Single changes that apply to a config, cheapest first; two of different kinds can be combined. `must_not_vary`: also
-/// the deterministic form, which is otherwise useless.
+/// Single changes that apply to a config, cheapest first; two changes of different kinds can be combined.
+/// `must_not_vary`: also offers the deterministic form, which is otherwise useless.
 std::vector<Change> changes_of(const attention::AttentionSpec& spec, bool must_not_vary = false);
 
-/// Other head dimensions, nearest first: those that models are built with, and the nearest multiples of 8. Each is
-/// another
-/// model, of kind "model". None for tensors with explicit strides.
+/// Other head dimensions, nearest first: those common in models, and the nearest multiples of 8. Each makes a different
+/// model (kind "model"). None for tensors with explicit strides.
 std::vector<Change> other_models(const attention::AttentionSpec& spec);
 
 /// The kinds of changes, for --help and messages.

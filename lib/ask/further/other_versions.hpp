@@ -1,4 +1,5 @@
-// Asks the machine's other cuDNN versions: which one supports a refused config, and since which version a config works.
+// Asks the machine's other cuDNN versions which of them supports a refused config, and since which version a config
+// works.
 #pragma once
 
 #include "ask/plan.hpp"

@@ -1,4 +1,5 @@
-// Ways out of a no or a but: the smallest changes that make the answer a yes. Each is asked of the same cuDNN and GPU.
+// Ways out of a no or a but: the smallest changes that make the answer a yes, each confirmed by the same cuDNN for the
+// same GPU.
 #pragma once
 
 #include <functional>
@@ -11,10 +12,10 @@
 namespace attnprobe::asking {
 
 /// If the answer is "no" or "but" and its config is known, adds Answer::ways_out, and their texts to the root cause's
-/// advice. Does nothing to any other. `options` is how it was asked. A way out of a framework's refusal must also pass
-/// its gate.
+/// advice. Otherwise does nothing. `options`: the options that the answer came from. A way out of a framework's refusal
+/// must also pass its gate.
 void advise(Answer& result, const PlanOptions& options, const Session& session, const SuggestOptions& suggest = {});
-/// The same for several at once: most questions of one result take a few milliseconds of one core.
+/// The same for several answers at once, because most questions of one result take only a few milliseconds of one core.
 void advise(std::vector<Answer>& results, const PlanOptions& options, const Session& session,
             const SuggestOptions& suggest = {});
 
