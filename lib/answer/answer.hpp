@@ -68,7 +68,7 @@ struct Answer : Question {
   /// The answer for the user; none if the machine, or an error, left the question open.
   std::optional<Usable> usable;
   std::vector<Obstacle> but;  ///< the obstacles, for Usable::but
-  /// Version rules, in addition to cuDNN's answer: unmet requirements, known bugs that affect the config, and
+  /// Version rules, in addition to cuDNN's answer: unmet requirements, and known bugs that affect the config. Also
   /// cudnn-frontend's answer before it asks cuDNN (none for patterns that cudnn-frontend does not have). Known bugs and
   /// cudnn-frontend's answer do not depend on cuDNN's.
   std::vector<rules::Requirement> requirements;

@@ -38,7 +38,7 @@ const log::Reason* decisive_reason(const std::vector<log::Reason>& traceback);
 
 const std::vector<KnownReason>& known_reasons();
 
-/// The category of a status alone, for a reason that the catalogue lacks.
+/// The category of a status, for a reason that the catalogue lacks.
 Category category_of_status(const std::string& status);
 
 }  // namespace attnprobe::answer

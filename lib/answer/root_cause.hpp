@@ -30,8 +30,8 @@ ATTNPROBE_JSON(RootCause, category, status, reason, engine, mode, explanation, i
 /// other modes' and swept configs, then how far the engine got, then its rank.
 RootCause root_cause(const probe::WalkFindings& findings);
 
-/// The same if the problem is known. If its GPU does not suffice (gpu_suffices), engines that require a better GPU are
-/// preferred over engines that do not know the graph on any GPU.
+/// The same if the problem is known. If its GPU does not suffice (gpu_suffices), engines that require a better GPU come
+/// before engines that know the graph on no GPU.
 RootCause root_cause(const probe::WalkFindings& findings, const attention::AttentionSpec& spec,
                      CudnnVersion cudnn_version, int sm);
 

@@ -14,8 +14,8 @@ ATTNPROBE_ENUM(Verdict, supported, unsupported, invalid_graph, error, crashed, t
 ATTNPROBE_ENUM(Usable, yes, but, no)
 ATTNPROBE_ENUM(ObstacleKind, framework, frontend, known_bug, requirement, outside_heuristics, first_choice_fails)
 
-/// An answer as one word: the answer for the user, but cuDNN's verdict if a no is not a refusal, or the reason if the
-/// question is open. Better words come first.
+/// An answer as one word: the answer for the user. For a no that is not a refusal it is cuDNN's verdict; for an open
+/// question, the reason. Better words come first.
 enum class Word : uint8_t {
   not_asked,
   yes,

@@ -7,7 +7,7 @@
 
 namespace attnprobe::cudnn {
 
-/// Creates a shared library in memory, with this SONAME and no code, and loads it. dlsym finds in it everything that
+/// Creates a shared library in memory, with this SONAME and no code, and loads it. In it, dlsym finds everything that
 /// the loaded library `provider` exports. Writes no file. Empty if the system refuses; loader_words() then returns the
 /// reason.
 DynamicLibrary load_stand_in(const std::string& name, const std::string& provider);

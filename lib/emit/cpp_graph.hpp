@@ -7,7 +7,7 @@
 
 namespace attnprobe::emit {
 
-/// The constants of cuDNN's header, then helpers and `Descriptor make_graph(void* handle)`. make_graph sets the same
+/// The constants of cuDNN's header, then helpers and `Descriptor make_graph(void* handle)`. The function sets the same
 /// attributes in the same order as cudnn::lower(), from the same table of operations. Throws Error(internal) if the
 /// graph lacks an operation's tensor.
 std::string cpp_graph(const graph::OpGraph& graph);

@@ -25,11 +25,11 @@ struct Raised {
   bool is_outside = false;           ///< that module does not use cuDNN for this
 };
 
-/// At most 16 of each, in text order; facts about what works come last.
+/// At most 16 of each, in text order; facts about working cases come last.
 struct TextFacts {
   std::vector<int> sms;  ///< 89: compute capabilities from engine configs and from messages about the present GPU
   std::vector<std::string> gpus;              ///< ids of the catalogue, by the names in the text
-  std::vector<std::string> other_gpus;        ///< of other makers: "Radeon RX 6800 XT"
+  std::vector<std::string> other_gpus;        ///< from other vendors: "Radeon RX 6800 XT"
   std::vector<int64_t> engines;               ///< cuDNN's engines ("engineId":1)
   std::vector<std::string> graphs;            ///< cudnn-frontend's names of graphs, "Matmul_MUL_Reduction_SUB_…"
   std::vector<std::string> kernels;           ///< of cuDNN, "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_…"
@@ -37,35 +37,35 @@ struct TextFacts {
   std::vector<std::string> frontends;         ///< releases of cudnn-frontend, "1.28"
   std::vector<std::string> frameworks;        ///< with their releases, in the form of --framework: "torch==2.11"
   std::vector<std::string> other_operations;  ///< other than attention, in words: "a convolution"
-  std::map<std::string, int64_t> lines;       ///< the line of each one's first mention
-  bool speaks_of_attention = false;           ///< the text has a word about attention
+  std::map<std::string, int64_t> lines;       ///< line of each fact's first mention
+  bool speaks_of_attention = false;           ///< the text mentions attention
   bool speaks_of_cudnn = false;
-  bool asks = false;        ///< the text has a question
+  bool asks = false;        ///< the text contains a question
   bool has_frames = false;  ///< lines of a Python traceback
   bool has_error = false;   ///< a line such as the last one of a traceback, "ValueError: …"
   Trouble trouble = Trouble::none;
   Raised raised;
 
-  /// Whether the text is about another operation: it names one, and never attention.
+  /// Whether the text is about another operation: it names another operation, and never attention.
   bool is_about_others() const { return !other_operations.empty() && !speaks_of_attention; }
 
-  /// The compute capabilities of the GPUs that it names; empty if it names none.
+  /// The compute capabilities of the GPUs that the text names; empty if there are none.
   std::vector<int> all_sms() const;
 
-  /// The --target value: the first GPU that it names; "" if it names none.
+  /// The --target value: the first GPU that the text names; "" if there is none.
   std::string target() const;
 };
 
 /// Adds the facts of `text`; `first_line` is the number of its first line.
 void add_facts(TextFacts& facts, std::string_view text, int64_t first_line);
 
-/// Adds facts that need the whole page: who raised its error, and the symptom.
+/// Adds facts that depend on the whole page: who raised the error, and the symptom.
 void add_facts_of_page(TextFacts& facts, std::string_view page);
 
 /// In words: "cuDNN 9.19", "GPU h100 (line 3)".
 std::vector<std::string> told_in_words(const TextFacts& facts);
 
-/// Why a message's own words exclude the GPU that the text names, or "". For example "XQA runs on sm_90, sm_100 and
+/// Why a message's wording excludes the GPU that the text names, or "". For example "XQA runs on sm_90, sm_100 and
 /// sm_120; thor is sm_110".
 std::string gpu_conflict(std::string_view message, const TextFacts& facts);
 

@@ -1,4 +1,4 @@
-// Detects in any text who refused: in an exception, a warning, a CI log of 100 MB. Needs no cuDNN.
+// Detects who refused, in any text: an exception, a warning, a CI log of 100 MB. Needs no cuDNN.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct Place {
 /// A sentence of the catalogue.
 struct MessageHit {
   const Message* message = nullptr;
-  size_t match = 0;  ///< which of its forms matched longest
+  size_t match = 0;  ///< index of the form with the longest match
   Place place;
 };
 
@@ -33,11 +33,11 @@ struct TextFindings {
   std::vector<MessageHit> messages;  ///< each once, in the order of messages()
   TextFacts facts;                   ///< from the surrounding text
   int64_t lines = 0;
-  std::string pasted;  ///< the plain lines of a text of pasting size, with line ends; "" for a longer one
+  std::string pasted;  ///< the plain lines of a text short enough to paste, with line ends; "" for longer texts
 };
 
-/// Accepts a text in pieces of any size; memory does not grow with the text. In a text of pasting size it finds
-/// sentences across line ends, too, because terminals and mail programs wrap them.
+/// Accepts a text in pieces of any size; memory does not grow with the text. In a text short enough to paste, it also
+/// finds sentences across line ends, because terminals and mail programs wrap them.
 class MessageFinder {
  public:
   MessageFinder();

@@ -1,6 +1,5 @@
-// The patterns to search for: each form of each sentence. A pattern is compiled
-// only when a text has the words that all its matches have; most of about a thousand never are. Internal to
-// lib/explain.
+// The patterns to search for: each form of each sentence. A pattern is compiled only when a text has the words that
+// every match needs, so most of about a thousand are never compiled. Internal to lib/explain.
 #pragma once
 
 #include <re2/re2.h>
@@ -21,8 +20,9 @@
 namespace attnprobe::explain {
 
 /// Lists of plain words; each match of the pattern has at least one word of each list. They are the runs of plain
-/// characters outside classes and optional parts, and for a group of alternatives one run each. Most specific first.
-/// The pattern must be portable: no (?…), no back-references, no POSIX classes, no possessive quantifiers.
+/// characters outside classes and optional parts; a group of alternatives contributes one run per alternative. Most
+/// specific first. The pattern must be portable: no (?…), no back-references, no POSIX classes, no possessive
+/// quantifiers.
 std::vector<std::vector<std::string>> words_of_each_hit(std::string_view pattern);
 
 /// What to search for: a form of a sentence.
@@ -33,10 +33,10 @@ struct Wanted {
 
 class MessagePatterns {
  public:
-  /// Throws Error(internal) for an invalid regular expression; for those with words, at first use.
+  /// Throws Error(internal) for an invalid regular expression; for patterns with words, only at first use.
   MessagePatterns();
 
-  /// The numbers of the patterns that may match the text.
+  /// The indices of the patterns that may match the text.
   std::vector<int> possible(std::string_view text) const;
 
   const RE2& pattern(int id) const;
@@ -47,7 +47,7 @@ class MessagePatterns {
   struct Entry {
     std::string pattern;
     Wanted wanted;
-    unsigned needed = 0;  // one bit per list of words of which a text needs one
+    unsigned needed = 0;  // one bit per list of words; the text needs a word of each list
     mutable std::once_flag once;
     mutable std::unique_ptr<RE2> compiled;
   };
@@ -56,11 +56,11 @@ class MessagePatterns {
   std::vector<int> words_in(std::string_view text) const;
 
   std::deque<Entry> entries_;
-  // The entries with each word, and its list in them, by the word's number in words_.
+  // By index in words_: the entries with that word, and its list in each.
   std::vector<std::vector<std::pair<int, unsigned>>> of_words_;
   std::vector<int> without_words_;
   std::vector<std::string> words_;  // in small letters
-  // The words by their first letters, and the hashes of these: at most places of a text no word begins.
+  // The words by their first letters, with hashes of these: no word begins at most places of a text.
   std::unordered_map<uint32_t, std::vector<int>> begun_by_;
   std::bitset<size_t{1} << 16> heads_;
 };

@@ -1,4 +1,4 @@
-// The messages by which cuDNN, cudnn-frontend, CUDA's libraries and programs above them report a refusal or failure of
+// Messages with which cuDNN, cudnn-frontend, CUDA libraries and higher-level programs report a refusal or failure of
 // attention. The data is in catalog/, one file per project, built into the library (catalog/README.md describes the
 // format). The messages of the frameworks' gates come from lib/rules/frameworks, cuDNN's reasons from lib/answer.
 #pragma once
@@ -16,7 +16,7 @@ namespace attnprobe::explain {
 /// Who reports it, innermost first: of several messages in one text, the innermost is the most specific.
 enum class Layer {
   environment,       ///< an unsuitable driver, library or GPU, independent of the attention
-  execution,         ///< a call failed although there was a plan
+  execution,         ///< a call failed although a plan existed
   plan_compilation,  ///< the support check passed, but no plan was built
   cudnn_engine,      ///< cuDNN's support check refused engine configs
   cudnn_heuristics,  ///< cuDNN proposed nothing
@@ -29,23 +29,23 @@ ATTNPROBE_ENUM(Layer, environment, execution, plan_compilation, cudnn_engine, cu
 /// How specific a message is.
 enum class MessageKind {
   refusal,  ///< names the refusal or failure
-  general,  ///< says that an inner layer failed, but not which
-  note,     ///< an event that refuses nothing
+  general,  ///< reports that an inner layer failed, but not which
+  note,     ///< a harmless event
   reading,  ///< not a message: a conclusion from facts of the text, or from an answer of rules and cuDNN
 };
 ATTNPROBE_ENUM(MessageKind, refusal, general, note, reading)
 
-/// The words of a message, or a conclusion.
+/// The text of a message, or a conclusion.
 struct Statement {
   std::string id;
   Layer layer = Layer::framework;
   std::string who;       ///< its author: "PyTorch SDPA", "cudnn-frontend", "loader"
-  std::string headline;  ///< of a message only if that of its layer does not fit
+  std::string headline;  ///< for a message, only if its layer's headline does not fit
   std::string means;     ///< in plain words
-  std::string next;      ///< the one thing to do
+  std::string next;      ///< the single recommended action
   std::string source;    ///< the evidence
   MessageKind kind = MessageKind::refusal;
-  bool says_why = true;  ///< else its causes are only possible ones, and an answer to the call decides
+  bool says_why = true;  ///< otherwise its causes are only possible, and the answer to the call decides
 };
 
 /// A possible cause, and the cuDNN versions that can have it: `from` and later, before `below`.
@@ -54,15 +54,16 @@ struct Cause {
   CudnnVersion from = {}, below = {};  ///< unknown: unbounded
 };
 
-/// One meaning with all its forms.
+/// One message with all its wordings.
 struct Message : Statement {
   std::vector<std::string> match;         ///< RE2's syntax; case-insensitive, matches anywhere
-  std::vector<std::string> versions;      ///< for each `match`, in words: "releases 1.5.0 to 1.32.0"; "" if unknown
+  std::vector<std::string> versions;      ///< for each `match`, the releases in words: "releases 1.5.0 to 1.32.0"; ""
+                                          ///< if unknown
   std::vector<Cause> causes;              ///< most likely first
-  std::string example, counter_example;   ///< a matching line, and a similar one that does not match
-  const rules::GateRule* rule = nullptr;  ///< of a gate, which gives all other members
-  const answer::KnownReason* reason = nullptr;  ///< of cuDNN, which gives all other members
-  /// A report, which has no forms: a page must have all of these words, and not the others.
+  std::string example, counter_example;   ///< a matching line, and a similar line that does not match
+  const rules::GateRule* rule = nullptr;  ///< of a gate, which determines all other members
+  const answer::KnownReason* reason = nullptr;  ///< of cuDNN, which determines all other members
+  /// A bug report, which has no fixed wording: a page must contain all of these words and none of the others.
   std::vector<std::string> all;
   std::string unless;  ///< "": nothing
 };
@@ -72,16 +73,15 @@ struct Program {
   std::string name;
   std::vector<std::string>
       modules;  ///< folders of its files, "flash_attn", or names before a dot in an exception's class
-  std::vector<std::string>
-      to_cudnn;         ///< parts of the paths below them that pass attention to cuDNN; empty: no part does
-  std::string instead;  ///< a workaround; "" if there is no general one
-  std::string says;     ///< a name in its messages that no other program has, or ""
+  std::vector<std::string> to_cudnn;  ///< path parts below them whose code passes attention to cuDNN; empty: none
+  std::string instead;                ///< a workaround; "" if there is no general one
+  std::string says;                   ///< a name that only this program's messages contain, or ""
 };
 
 /// The layer of a cuDNN reason.
 Layer layer_of(answer::Category category);
 
-/// The words that identify a reason in a text; "" for a reason that only a status or a heading identifies.
+/// The words that identify a reason in a text; "" if only a status or a heading identifies it.
 std::string words_of_reason(const answer::KnownReason& reason);
 
 /// Each throws Error(internal) if the built-in data is broken.

@@ -1,4 +1,4 @@
-// One problem in a text: who refused, the most likely reason, and the one thing to do next.
+// One problem in a text: who refused, the most likely reason, and the next step.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace attnprobe::explain {
 /// One problem in a text: its description and place.
 struct Refusal : Statement, Place {
   std::vector<std::string> causes;  ///< most likely first
-  std::string help;                 ///< the usual workaround; "" if only `next` applies
-  std::string versions;             ///< releases with this sentence, in words; "" if unknown
+  std::string help;                 ///< the usual workaround; "" if there is only `next`
+  std::string versions;             ///< releases with this message, in words; "" if unknown
 };
 ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times, means, causes, help, next, versions,
                source, kind, in_log)
@@ -21,13 +21,13 @@ ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times,
 /// The headline of a refusal that cuDNN's own reasons show.
 std::string headline_of(Layer layer, const std::string& who);
 
-/// A message with its place in the text. Leaves out the causes that none of the cuDNN `versions` can have.
+/// A message with its place in the text. Omits causes that cannot occur in any of the cuDNN `versions`.
 Refusal refusal_of(const MessageHit& hit, const std::vector<CudnnVersion>& versions = {});
 
 /// A known problem that the page's words match, with the line of the first word.
 Refusal refusal_of_report(const Message& report, std::string_view page);
 
-/// A conclusion that no message states: from facts of the text, or from the answer to its question.
+/// A conclusion that no message states, drawn from facts of the text or from the answer to its question.
 Refusal reading(const std::string& id, Layer layer, const std::string& who, std::string headline);
 
 /// Whether the page has all of its words.

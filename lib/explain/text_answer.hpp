@@ -11,14 +11,14 @@
 
 namespace attnprobe::explain {
 
-/// A known bug that fits all facts of a text. This does not prove that it is the cause; its experiment can.
+/// A known bug that fits all facts of a text. A fit does not prove the cause; the bug's experiment can.
 struct BugInText {
   std::string id;  ///< rules::KnownBug::id
   std::string what, advice;
   std::string versions;    ///< affected cuDNN versions, in words
-  std::string experiment;  ///< options of attnprobe that show it; "" if there are none
-  std::string why;         ///< the facts of the text that it fits
-  bool is_strong = false;  ///< it affects exactly the attention that the text describes
+  std::string experiment;  ///< options of attnprobe that show the bug; "" if there are none
+  std::string why;         ///< the matching facts of the text
+  bool is_strong = false;  ///< the bug affects exactly the attention that the text describes
 };
 ATTNPROBE_JSON(BugInText, id, what, advice, versions, experiment, why, is_strong)
 
@@ -30,28 +30,28 @@ ATTNPROBE_JSON(OwnWords, why, works)
 
 struct TextAnswer {
   std::vector<Refusal> refusals;     ///< innermost layer first, most specific first within a layer
-  std::vector<std::string> callers;  ///< the programs that passed the call on: "Transformer Engine"
+  std::vector<std::string> callers;  ///< the programs between the caller and cuDNN: "Transformer Engine"
   std::vector<BugInText> bugs;       ///< known bugs with these symptoms
   OwnWords own_words;                ///< always empty
   std::vector<std::string> told;     ///< other facts of the text, in words: the GPU, the graph, the shape
   std::string asked;                 ///< the question and who answered: "PyTorch 2.9.1's rules; cuDNN 9.19.0: no"; ""
-  std::string command;               ///< that repeats the text's question; ""
-  std::string missing;               ///< the one fact that would decide; "" if something is established
+  std::string command;               ///< the command that repeats the text's question; ""
+  std::string missing;               ///< the single fact that would decide; "" if something is established
 };
 ATTNPROBE_JSON(TextAnswer, refusals, callers, bugs, own_words, told, asked, command, missing)
 
 /// The answer from messages, reasons and facts of the text; asks nothing. `skip_log`: ignores lines that are only in
-/// cuDNN's log. Its graphs were rebuilt, and programs recover from much that cuDNN logs.
+/// cuDNN's log, because its graphs were rebuilt, and programs recover from many logged errors.
 TextAnswer answer_of(const TextFindings& findings, bool skip_log);
 
 /// Asks the text's question, if it has one, and adds the answer to `answer`.
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with);
 
-/// The same for the questions of a document: adds the first that is refused, else the first.
+/// The same for the questions of a document: adds the first refusal, otherwise the first answer.
 void add_asked_document(TextAnswer& answer, const std::vector<DocumentQuestion>& documents, const TextFacts& facts,
                         const AskWith& with);
 
-/// The same for the answer to a question on that line: a call in its source.
+/// The same for the answer to a call in the source, on that line.
 void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, int64_t line);
 
 /// Who was asked, and the assumptions, in words.

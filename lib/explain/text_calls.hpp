@@ -1,4 +1,4 @@
-// Answers the calls in a text's source, for a bug report that includes its program.
+// Answers the calls in a text's source code, such as a bug report with its program.
 #pragma once
 
 #include <string_view>
@@ -14,8 +14,9 @@ struct AnsweredCall {
   Asked asked;
 };
 
-/// Each graph of each call, at most 4. The gate is that of the framework release in the text, else of the newest known.
-/// cuDNN answers for the GPU and cuDNN in the text, else for an H100 and the cuDNN that the release pins.
+/// Each graph of each call, at most 4. Uses the gate of the framework release in the text, otherwise of the newest
+/// known release. Asks about the GPU and cuDNN in the text, otherwise about an H100 and the cuDNN that the release
+/// pins.
 std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with);
 
 }  // namespace attnprobe::explain

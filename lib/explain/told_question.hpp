@@ -1,4 +1,4 @@
-// Reads the attention on a page as a question for cuDNN: fields of a config, each with its line.
+// Converts a page's description of an attention to a question for cuDNN: config fields, each with its line.
 #pragma once
 
 #include <cstdint>
@@ -12,19 +12,19 @@
 namespace attnprobe::explain {
 
 struct ToldField {
-  std::string field;  ///< of a config: "head_dim"
+  std::string field;  ///< name of the config field: "head_dim"
   Json value;
   int64_t line = 0;
-  std::string words;  ///< the words that give it
+  std::string words;  ///< the words on the page
 };
 
 struct ToldQuestion {
   std::vector<ToldField> fields;
-  std::vector<ToldField> others;     ///< further values of these fields, at most 3
+  std::vector<ToldField> others;     ///< other values of these fields on the page, at most 3
   Json call = Json::object();        ///< keys of the framework's gate that a config does not have
   std::string framework;             ///< for --framework: "torch==2.11"; "" if none is named
-  std::string framework_note;        ///< assumptions about its release; ""
-  std::vector<std::string> assumed;  ///< assumed fields, in words
+  std::string framework_note;        ///< assumption about its release; ""
+  std::vector<std::string> assumed;  ///< assumed fields, as text
 
   bool tells(std::string_view field) const;
   /// Whether both describe the same attention, on any lines.
@@ -33,7 +33,7 @@ struct ToldQuestion {
   std::string read_as() const;
 };
 
-/// The question on a page; without fields if the page says nothing about an attention's shape or features.
+/// The question on a page; without fields if the page does not describe an attention's shape or features.
 ToldQuestion read_question(std::string_view page, const TextFacts& facts);
 
 }  // namespace attnprobe::explain

@@ -1,4 +1,4 @@
-// Searches foreign text as bytes, since logs may not be UTF-8.
+// Searches foreign text as bytes, because logs may not be UTF-8.
 #pragma once
 
 #include <re2/re2.h>
@@ -23,12 +23,12 @@ inline RE2::Options any_case() {
   return options;
 }
 
-/// RE2's text type: in newer releases Abseil's, which is not std::string_view on every system (Debian 13).
+/// RE2's text type. In newer releases it is Abseil's, which is not std::string_view on every system (Debian 13).
 inline re2::StringPiece piece(std::string_view text) {
   return {text.data(), text.size()};
 }
 
-/// The meaning of words.
+/// Interprets words.
 template <class T>
 struct Worded {
   Worded(T what, const char* pattern) : key(what), words(pattern, any_case()) {}

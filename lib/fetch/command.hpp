@@ -17,8 +17,8 @@ struct CommandEnd {
 std::optional<std::string> first_on_path(const std::vector<std::string>& programs);
 
 /// Runs a program to its end, without a shell and without standard input; searches PATH for `words[0]`. Calls
-/// `waiting`, if not empty, several times a second; an exception from it kills the program and propagates. `shows`: the
-/// output goes to standard error and is not kept. Throws Error(environment) if the program cannot be started.
+/// `waiting`, if not empty, several times a second; if it throws, kills the program and rethrows. `shows`: the output
+/// goes to standard error and is not kept. Throws Error(environment) if the program cannot be started.
 CommandEnd run_command(const std::vector<std::string>& words, const std::function<void()>& waiting = {},
                        bool shows = false);
 

@@ -20,7 +20,7 @@ struct Downloader {
 /// PATH. Throws Error(environment) if none is found.
 Downloader find_downloader();
 
-/// A longer download is stopped.
+/// Longer downloads are stopped.
 inline constexpr std::chrono::hours longest_download{1};
 
 /// Called several times a second while a program runs; an exception from it ends that program.
@@ -28,7 +28,7 @@ using Waiting = std::function<void()>;
 
 /// Downloads the package for `requirement`, "nvidia-cudnn-jit-cu13==9.20.0.48", without dependencies and for this
 /// machine's processor, into `folder`: as a wheel, or unpacked by uv. On a terminal the program shows its own progress.
-/// Throws Error(environment) with the end of the program's output; also after an hour.
+/// If it fails or runs for more than an hour, throws Error(environment) with the end of its output.
 void download(const Downloader& downloader, const std::string& requirement, const std::filesystem::path& folder,
               const Waiting& waiting);
 

@@ -17,20 +17,20 @@ namespace attnprobe::fetch {
 /// A release of cuDNN 9, from lib/fetch/releases.json.
 struct KnownRelease {
   std::string version;                ///< "9.20.0.48"
-  std::vector<int64_t> cuda;          ///< major versions of CUDA that it has packages for
-  int64_t small_mb = 0, full_mb = 0;  ///< download sizes of the packages, in megabytes; 0: no such package
+  std::vector<int64_t> cuda;          ///< CUDA major versions with a package
+  int64_t small_mb = 0, full_mb = 0;  ///< download sizes of the packages, in megabytes; 0: no package
 };
 
 /// In ascending order.
 const std::vector<KnownRelease>& known_releases();
 
-/// The newest known release for "9.14", "9.19.0" or "9.19.0.56"; null for none.
+/// The newest known release for "9.14", "9.19.0" or "9.19.0.56"; null if unknown.
 const KnownRelease* known_release(const std::string& word);
 
 /// An installed release.
 struct Release {
   std::string version;  ///< "9.19.0.56"
-  int cuda = 13;        ///< the major version of CUDA that it is built for
+  int cuda = 13;        ///< CUDA major version of the build
   int64_t bytes = 0;    ///< on disk, without shared packages
   Keep kept = Keep::small;
 };
@@ -43,15 +43,15 @@ std::vector<Release> releases_in(const std::filesystem::path& folder);
 
 struct FetchOptions {
   std::vector<std::string> versions = {};           ///< "9.14" (its newest), "9.19.0.56", "latest"
-  std::optional<std::string> each_minor_from = {};  ///< the newest of each minor from this one on: "9.8"
-  std::optional<int> cuda = {};                     ///< 12 or 13; only that one
-  int preferred_cuda = 13;                          ///< without `cuda`: used if a package for it exists
+  std::optional<std::string> each_minor_from = {};  ///< the newest patch of each minor version from this one on: "9.8"
+  std::optional<int> cuda = {};                     ///< 12 or 13; only this CUDA
+  int preferred_cuda = 13;                          ///< without `cuda`: preferred CUDA, used if a package for it exists
   bool full = false;                                ///< all libraries, even if the small cuDNN would do
-  bool compiler = false;                            ///< also NVRTC, which releases up to 9.20 need to compile plans
+  bool compiler = false;                            ///< also NVRTC, which releases up to 9.20 need for compiling plans
   std::filesystem::path folder = {};                ///< created if missing
 };
 
-/// A release to download, or the packages that releases for one CUDA share.
+/// A release to download, or the shared packages of one CUDA's releases.
 struct FetchStep {
   std::vector<std::string> requirements;  ///< for pip, in order of preference: "nvidia-cudnn-jit-cu13==9.20.0.48"
   std::string version;                    ///< of the release, if known: "9.20.0.48"
@@ -65,15 +65,16 @@ struct FetchPlan {
   std::vector<std::string> here;  ///< requested releases that are already installed
 };
 
-/// Throws Error(usage) for a word that is not a version of cuDNN 9. Also throws it for a version that cannot simulate
-/// (before 9.8) or has no package for that CUDA. Uses no network: only the package index knows unlisted releases.
+/// Throws Error(usage) for a word that is not a version of cuDNN 9. Also throws for a version that cannot simulate GPUs
+/// (before 9.8) or has no package for that CUDA. Does not use the network, so unlisted releases are checked only by the
+/// package index.
 FetchPlan plan_fetch(const FetchOptions& options);
 
 /// Called before each step.
 using OnStep = std::function<void(const FetchStep& step, const Downloader& downloader)>;
 
 /// Executes the plan and returns the downloaded releases. A release appears under its name only when it is complete and
-/// checked. Throws Error(environment) that lists what was tried.
+/// checked. Throws Error(environment) with a list of the attempts.
 std::vector<Release> fetch(const FetchPlan& plan, const std::filesystem::path& folder, const OnStep& on_step,
                            const Waiting& waiting = {});
 
@@ -81,7 +82,7 @@ std::vector<Release> fetch(const FetchPlan& plan, const std::filesystem::path& f
 std::optional<Release> add_wheel(const std::filesystem::path& wheel, const std::filesystem::path& folder, Keep keep);
 
 /// Removes a release, and its shared packages if no other release needs them. Returns the bytes freed. Throws
-/// Error(usage) if the folder does not have the release.
+/// Error(usage) if the release is not in the folder.
 int64_t remove_release(const std::string& version, const std::filesystem::path& folder);
 
 }  // namespace attnprobe::fetch

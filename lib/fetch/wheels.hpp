@@ -8,7 +8,7 @@ namespace attnprobe::fetch {
 
 /// Which cuDNN libraries are kept.
 enum class Keep {
-  small,  ///< as in LibraryInfo::jit_only: the graph API and the engines that are compiled at run time
+  small,  ///< as in LibraryInfo::jit_only: the graph API and the engines compiled at run time
   full,   ///< all
 };
 
@@ -24,7 +24,7 @@ struct Package {
 /// project or beyond the limits, and if the disk is full.
 Package take_libraries(const std::filesystem::path& arrived, const std::filesystem::path& folder, Keep keep);
 
-/// The folder below `folder` that has libcudnn.so.9; "" for none.
+/// The folder below `folder` with libcudnn.so.9; "" if there is none.
 std::filesystem::path library_folder(const std::filesystem::path& folder);
 
 /// Throws Error(environment), naming the file, unless `folder` has a complete cuDNN of that version for this machine.

@@ -11,7 +11,7 @@
 
 namespace attnprobe::gpu {
 
-/// Configs that were walked on a real GPU and on its catalogue entry with the same cuDNN.
+/// Configs compared between a real GPU and its catalogue entry, with the same cuDNN.
 struct Comparison {
   std::string gpu;  ///< an id of the catalogue
   int sm = 0;       ///< of that GPU

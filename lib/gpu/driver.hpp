@@ -1,4 +1,4 @@
-// The CUDA driver of this process: the machine's own, or the null driver that replaces it.
+// This process's CUDA driver: the machine's own, or the null driver that replaces it.
 #pragma once
 
 #include <filesystem>
@@ -21,10 +21,10 @@ struct Gpu {
 ATTNPROBE_JSON(Gpu, index, name, uuid, sm, memory_bytes, memory_bus_bits)
 
 struct DriverInfo {
-  bool found = false;    ///< whether libcuda.so.1 loads
+  bool found = false;    ///< libcuda.so.1 loads
   std::string path;      ///< the loaded file
   int version = 0;       ///< cuDriverGetVersion: 13000
-  bool is_stub = false;  ///< the toolkit's link-time stub, or the null driver: no GPU
+  bool is_stub = false;  ///< it is the toolkit's link-time stub or the null driver, so there is no GPU
   std::vector<Gpu> gpus;
   std::string problem;  ///< why there is no driver or no GPU; else ""
 };
@@ -38,9 +38,9 @@ DriverInfo inspect_driver();
 /// of the program's install prefix. "" if it is missing.
 std::filesystem::path find_null_driver();
 
-/// Loads the null driver as libcuda.so.1, before cuDNN is loaded. Support checks then see a driver, and plans compile;
-/// nothing can run. Never call it in a process that uses a real GPU. Throws Error(environment) if the file is missing,
-/// does not load, or a driver is loaded already.
+/// Loads the null driver as libcuda.so.1, before cuDNN is loaded. Then support checks find a driver and plans compile,
+/// but nothing can run. Never call it in a process that uses a real GPU. Throws Error(environment) if the file is
+/// missing, does not load, or a driver is loaded already.
 void load_null_driver();
 
 /// Whether load_null_driver() was called in this process.

@@ -1,4 +1,4 @@
-// A GPU to ask about: one of this machine, or one simulated from its device properties.
+// A GPU to ask about: a GPU of this machine, or a simulated GPU described by device properties.
 #pragma once
 
 #include <filesystem>
@@ -29,10 +29,10 @@ struct Target {
   /// The JSON of cuDNN's device property descriptor (CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION). Null for a device.
   Json properties;
   /// Multiply-adds per clock and multiprocessor of dense matmuls with f32 accumulation, by input type: "f16", "bf16",
-  /// "fp8" on tensor cores, "f32" on CUDA cores. Empty if unknown. Lacks the types that the GPU lacks.
+  /// "fp8" on tensor cores, "f32" on CUDA cores. Empty if unknown. Omits types that the GPU does not support.
   std::map<std::string, int> matmul_rates;
-  std::string rates_source;  ///< of `references`
-  Json sources, references;  ///< the source of each property; empty in user files
+  std::string rates_source;  ///< date of `references`
+  Json sources, references;  ///< source of each property; empty in user files
   std::string file;          ///< the file that was read; "" for the built-in catalogue
 };
 
@@ -47,7 +47,7 @@ Target load_target(const std::filesystem::path& path);
 Json to_json(const Target& target);
 
 /// The content of a target file for a GPU, made from cuDNN's property JSON; the source of every number is "measured".
-/// The memory bus width in bits comes from the driver: cuDNN before 9.28 does not give it, and 9.28 requires it.
+/// The memory bus width in bits comes from the driver: cuDNN before 9.28 does not report it, and 9.28 requires it.
 Target measured_target(const std::string& properties_json, int memory_bus_bits, const std::string& measured_with);
 
 }  // namespace attnprobe::gpu

@@ -23,7 +23,7 @@ struct GraphNode {
   size_t index = 0;        ///< in OpGraph::tensors or ::operations; score operations are numbered after these
   std::string word;        ///< "tensor", or the operation's name
   bool in_scores = false;  ///< of OpGraph::score_operations
-  /// The attributes that count, as words: {"strides", "8,4,2,1"}.
+  /// The relevant attributes, as words: {"strides", "8,4,2,1"}.
   std::vector<std::pair<std::string, std::string>> attributes;
   std::vector<GraphEdge> edges;
 };
@@ -38,7 +38,7 @@ class GraphColours {
 
   GraphColours(const std::vector<GraphNode>& a, const std::vector<GraphNode>& b);
 
-  /// From attributes only. The nodes of b follow those of a.
+  /// Initial colours, from attributes only. The nodes of b follow those of a.
   const Colours& initial() const { return initial_; }
   /// Extends the distance by one; true if a colour was split.
   bool refine(Colours& colours) const;

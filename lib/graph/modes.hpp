@@ -3,7 +3,7 @@
 
 #include "base/enum_names.hpp"
 
-// One list generates the enum, its names and the lowering's translation.
+// One list generates the enum, its names and the translation for lowering.
 // clang-format off
 #define ATTNPROBE_POINTWISE_MODES(X)                                                                             \
   X(ADD) X(ADD_SQUARE) X(DIV) X(MAX) X(MIN) X(MOD) X(MUL) X(POW) X(SUB) X(ABS) X(CEIL) X(COS) X(EXP) X(FLOOR)    \

@@ -1,5 +1,5 @@
-// OpGraph: a question to cuDNN as plain data. Builders and importers make it, one lowering turns it into cuDNN
-// descriptors, one hash names it. Ports refer to tensors by uid.
+// OpGraph: a question to cuDNN as plain data. Builders and importers create it, a single lowering converts it to cuDNN
+// descriptors, and a hash identifies it. Ports refer to tensors by uid.
 #pragma once
 
 #include <optional>
@@ -39,14 +39,14 @@ struct Matmul {
   DataType compute = DataType::f32;
 };
 
-/// Elementwise. The mode decides which ports are set: unary x -> y, binary x, b -> y, select x, b, t -> y, activation
-/// backward x, dy -> dx.
+/// Elementwise. The mode determines which ports are set: unary x -> y, binary x, b -> y, select x, b, t -> y,
+/// activation backward x, dy -> dx.
 struct Pointwise {
   PointwiseMode mode = PointwiseMode::IDENTITY;
   DataType compute = DataType::f32;
   std::optional<Uid> x, b, t, y, dy, dx;
   std::optional<int64_t> axis;           ///< of GEN_INDEX
-  std::optional<double> alpha1, alpha2;  ///< factors of x and b; unset: 1. No builder sets them
+  std::optional<double> alpha1, alpha2;  ///< factors of x and b; unset: 1. Builders never set them
 };
 
 /// Y = X reduced along every axis where Y has extent 1 and X has more.
@@ -65,7 +65,7 @@ struct Reshape {
 struct Rng {
   RngDistribution distribution = RngDistribution::BERNOULLI;
   std::optional<double> probability;
-  std::optional<int64_t> constant_seed;  ///< instead of the seed tensor
+  std::optional<int64_t> constant_seed;  ///< constant seed instead of the seed tensor
   std::optional<Uid> seed, offset;
   Uid y = 0;
 };
@@ -168,8 +168,8 @@ Json to_json(const OpGraph& graph);
 /// The inverse of to_json. Throws Error(usage) naming the problem.
 OpGraph from_json(const Json& json);
 
-/// 32 hexadecimal digits (XXH3-128), stable across releases. Equal for graphs that differ only in what cuDNN's verdict
-/// ignores: uids, names, values of by-value scalars, and the order of tensors and operations.
+/// 32 hexadecimal digits (XXH3-128), stable across releases. Ignores what does not affect cuDNN's verdict: uids, names,
+/// values of by-value scalars, and the order of tensors and operations.
 std::string hash(const OpGraph& graph);
 
 /// Graphviz text: operations as boxes, tensors on the edges, inputs and outputs of the graph as ellipses.

@@ -1,5 +1,5 @@
-// The table of operations. For each port and attribute it has the member, its name, cuDNN's attribute, and where logs
-// and JSON show it. JSON, hash, drawing, lowering, and the imports of cuDNN's logs and JSON use it.
+// The table of operations. For each port and attribute it has the member, its name, cuDNN's attribute, and its place
+// in logs and JSON. JSON, hash, drawing, lowering, and the imports of cuDNN's logs and JSON use it.
 //
 // A new attribute needs a member in op_graph.hpp and a row here; a new operation needs a struct, a row in
 // ATTNPROBE_OPERATIONS and its rows. This file needs no cuDNN header: lib/cudnn checks every number of a ROW against
@@ -14,7 +14,7 @@
 
 // clang-format off
 // The operations: struct, our name, cuDNN's name, descriptor number (cudnnBackendDescriptorType_t). Some operations
-// have a second descriptor for what they compute: its name and number, and the attribute that holds it. OPERATION,
+// have a second descriptor for the computation: its name and number, and the attribute that holds it. OPERATION,
 // COMPUTED: in the cuDNN header that attnprobe is built with. LATER: the header may be too old (9.19 lacks them).
 #define ATTNPROBE_OPERATIONS(OPERATION, COMPUTED, LATER) \
   COMPUTED (Matmul, "matmul", MATMUL, 19, MATMUL, 18, OPERATION_MATMUL_DESC, 1523) \
@@ -123,7 +123,7 @@
   LATER(scale,  f32_value, OPERATION_ROPE_FWD_OUTPUT_SCALE, 3403, by_code, "output_scale", 92400) \
   LATER(dim,    value,     OPERATION_ROPE_FWD_ROPE_DIM,     3404, by_code, "rope_dim",     92400)
 
-// Scores that go to the sub-graph count as an output of the operation; scores that return count as an input.
+// Scores passed to the sub-graph count as the operation's output; scores returned from it count as an input.
 #define ATTNPROBE_ROWS_SdpaForward(ROW, LATER, INNER) \
   ROW  (q,                   input,      OPERATION_SDPA_FWD_QDESC,                 2800, "qDesc",              "Q",                  91301) \
   ROW  (k,                   input,      OPERATION_SDPA_FWD_KDESC,                 2801, "kDesc",              "K",                  91301) \
@@ -160,8 +160,9 @@
   INNER(softmax_x,           input) \
   INNER(softmax_y,           output)
 
-// No log up to cuDNN 9.28 has one, because cuDNN refuses it first, so the JSON keys are those of the forward operation.
-// The first version of each attribute is not documented: some are in the header of 9.19, the others came later.
+// Logs up to cuDNN 9.28 have no such operation, because cuDNN refuses it first, so the JSON keys are the forward
+// operation's. The first version of each attribute is not documented: some are in the header of 9.19, the others came
+// later.
 #define ATTNPROBE_ROWS_SdpaBackward(ROW, LATER, INNER) \
   ROW  (q,                   input,      OPERATION_SDPA_BWD_QDESC,                2851, "",      "Q",                  91900) \
   ROW  (k,                   input,      OPERATION_SDPA_BWD_KDESC,                2852, "",      "K",                  91900) \
@@ -195,10 +196,10 @@ enum class RowIs {
   input,
   output,      ///< ports: cuDNN expects the tensor's descriptor
   input_uid,   ///< from the scores' sub-graph back into the operation: cuDNN expects the tensor's uid
-  output_uid,  ///< from the operation to its scores' sub-graph: likewise the uid
+  output_uid,  ///< from the operation to its scores' sub-graph: also the uid
   value,       ///< an attribute of the operation
   f32_value,   ///< a double that cuDNN expects as a float
-  math         ///< an attribute of the separate descriptor of what it computes
+  math         ///< an attribute of the operation's separate computation descriptor
 };
 
 /// A cuDNN number and name: of a descriptor type or an attribute.
@@ -209,7 +210,7 @@ struct CudnnName {
 
 inline constexpr CudnnName no_cudnn_name{-1, ""};
 
-/// The value of OperationRow::log if no rule applies: importers/cudnn_log has code for it.
+/// The value of OperationRow::log for a port that importers/cudnn_log handles in code.
 inline constexpr std::string_view by_code = "by code";
 
 template <RowIs is_what, class Op, class Value>
@@ -221,7 +222,7 @@ struct OperationRow {
 
   Value Op::*member;
   const char* name;       ///< in attnprobe's JSON
-  CudnnName attribute;    ///< no_cudnn_name: of the inner softmax
+  CudnnName attribute;    ///< no_cudnn_name: belongs to the inner softmax
   std::string_view log;   ///< path in the trees of cuDNN's log: "aDesc", "#0"; "": in no tree
   std::string_view json;  ///< keys in cuDNN's JSON, newest first: "Y|yDesc"
   CudnnVersion since;     ///< the first cuDNN that has it: 92100
@@ -301,7 +302,8 @@ inline constexpr const char* kind_name<Op> = OperationTable<Op>::name;
 enum class PortDirection { input, output };
 
 /// Calls f(name, uid, direction) for each port, inputs before outputs. uid is Uid or std::optional<Uid>, mutable if
-/// `op` is. Scores that go to an SDPA operation's sub-graph count as its output; scores that return count as its input.
+/// `op` is. Scores passed to an SDPA operation's sub-graph count as its output; scores returned from it count as its
+/// input.
 template <class Op, class F>
 void for_each_port(Op& op, F&& f) {
   for_each_row<std::remove_const_t<Op>>([&](const auto& row) {

@@ -23,7 +23,7 @@
   X(offsets_dv, "offsets of dV")                                                                              \
   X(offsets_page_table_k, "offsets of page table of K") X(offsets_page_table_v, "offsets of page table of V") \
   X(angles_q, "angles of Q") X(angles_k, "angles of K")                                                       \
-  /* what the scores meet */                                                                                  \
+  /* applied to the scores */                                                                                  \
   X(scale, "scale") X(bias, "bias") X(d_bias, "dBias") X(sink, "sink") X(d_sink, "dSink")                     \
   X(alibi_slopes, "ALiBi slopes") X(block_mask, "block mask") X(mask, "mask")                                  \
   X(head_factors, "head factors") X(score_factors, "score factors")                                           \
@@ -58,7 +58,7 @@ inline constexpr std::string_view role_names[] = {
 #undef ATTNPROBE_ROLE
 };
 
-/// The builders' name for a tensor of that role: "K^T"; "" for none.
+/// The builders' name for a tensor of that role: "K^T"; "" if there is none.
 constexpr std::string_view display_name(Role role) {
   return role_names[static_cast<size_t>(role)];
 }

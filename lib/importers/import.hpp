@@ -30,12 +30,12 @@ ImportedGraph import_backend_json(const Json& operation_graph);
 struct LogCall {
   std::string function;  ///< "cudnnBackendSetAttribute"
   std::string thread;    ///< of "Process=570; Thread=570"; "" if the message has no such line
-  /// The lines below the head, without marker ("i! "), with indentation. May include the trailer.
+  /// The lines below the head, without the marker ("i! "), with indentation. May include the trailer.
   std::vector<std::string> lines;
 };
 
-/// Rebuilds operation graphs from the calls that made them. cuDNN's tree of an operation graph is incomplete
-/// (docs/logs.md says how) and truncated after 64 KB; earlier calls on the same thread have the rest.
+/// Rebuilds operation graphs from the calls that created them. cuDNN's tree of an operation graph is incomplete (see
+/// docs/logs.md) and truncated after 64 KB; earlier calls on the same thread have the rest.
 class LogGraphReader {
  public:
   LogGraphReader();
@@ -45,7 +45,7 @@ class LogGraphReader {
   LogGraphReader& operator=(const LogGraphReader&) = delete;
   ~LogGraphReader();
 
-  /// Accepts messages in the order of the log; irrelevant ones cost nothing. Returns a graph for a message in which
+  /// Accepts messages in the order of the log; irrelevant messages cost nothing. Returns a graph for a message in which
   /// cudnnBackendFinalize() shows an operation graph, whatever its status. Throws Error(usage) naming the line of that
   /// message, the value and what is allowed; no other message is an error.
   std::optional<ImportedGraph> read(const LogCall& call);
@@ -55,8 +55,8 @@ class LogGraphReader {
   std::unique_ptr<State> state_;
 };
 
-/// Imports only a tree: the lines of the message in which cudnnBackendFinalize() shows an operation graph, or those
-/// below "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:". Throws like LogGraphReader::read.
+/// Imports a tree without earlier calls: the lines of the message in which cudnnBackendFinalize() shows an operation
+/// graph, or those below "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:". Throws like LogGraphReader::read.
 ImportedGraph import_log_tree(const std::vector<std::string>& lines);
 
 /// Whether a graph is the sub-graph of a unified SDPA operation (from 9.21): it reads a virtual tensor that none of its

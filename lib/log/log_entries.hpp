@@ -1,4 +1,4 @@
-// Splits cuDNN's log file into entries while reading. Needs no cuDNN; memory does not grow with the file.
+// Splits cuDNN's log into entries while reading it. Needs no cuDNN; memory does not grow with the file.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct LogEntry {
   char severity = 'I';             ///< I, W or E
   CudnnVersion version;            ///< as from cudnnGetVersion: 91900
   std::string function;            ///< "cudnnBackendFinalize()"
-  std::vector<std::string> lines;  ///< between head and "Time:", without the marker "i! ", with indentation
+  std::vector<std::string> lines;  ///< lines between head and "Time:", without the marker "i! ", with indentation
   std::string time;                ///< "2026-11-21T06:54:53.327163"; "" if the end is missing
   int64_t process = 0, thread = 0;
   std::string gpu;         ///< "0", or "NULL"
@@ -33,12 +33,12 @@ struct LogEntry {
 double seconds_between(const std::string& begin, const std::string& end);
 
 /// Splits text into entries. It removes prefixes that launchers and containers put before cuDNN's marker, and terminal
-/// colours. It separates lines of other programs. If several writers mix their lines, a line goes to the open entry
-/// that began last.
+/// colours. It separates lines of other programs. If several writers' lines mix, a line belongs to the open entry that
+/// began last.
 class LogSplitter {
  public:
   using OnEntry = std::function<void(LogEntry&& entry)>;
-  /// A line that is not cuDNN's, without its line end. Empty lines are only counted.
+  /// A line of another program, without its line end. Empty lines are only counted.
   using OnText = std::function<void(std::string_view line, int64_t number)>;
 
   LogSplitter(OnEntry on_entry, OnText on_text) : on_entry_(std::move(on_entry)), on_text_(std::move(on_text)) {}
@@ -54,12 +54,12 @@ class LogSplitter {
 
   int64_t lines() const { return number_; }
 
-  /// The rest of a longer line is dropped. A whole graph has about 100 KB.
+  /// Longer lines are truncated. A whole graph has about 100 KB.
   static constexpr size_t longest_line = size_t{16} << 20;
-  /// An entry's further lines are dropped. The plan of a backward graph has 12,000 lines.
+  /// Longer entries are truncated. The plan of a backward graph has 12,000 lines.
   static constexpr size_t most_lines = 200'000;
-  /// cuDNN cuts entries off after 65472 bytes, including their end (seen from 9.0 to 9.28). If an entry gets near that
-  /// size and another follows, cuDNN cut it; otherwise it was interrupted.
+  /// cuDNN truncates entries after 65472 bytes and omits their end (seen from 9.0 to 9.28). If an entry is near that
+  /// size and another follows, cuDNN truncated it; otherwise it was interrupted.
   static constexpr size_t longest_entry = 65'000;
 
  private:

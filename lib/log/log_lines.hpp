@@ -11,13 +11,13 @@
 
 namespace attnprobe::log {
 
-/// VALUE of "    key: type=…; val=VALUE;" if the line has that key, for any type.
+/// VALUE of " key: type=…; val=VALUE;", of any type, if the line has that key.
 std::optional<std::string_view> value_of(std::string_view line, std::string_view key);
 
 /// The integer at the start of a value.
 std::optional<int64_t> integer_of(std::string_view text);
 
-/// "CUDNN_STATUS_SUCCESS" for an entry with a call's status; none for one with its arguments.
+/// "CUDNN_STATUS_SUCCESS" for an entry with a call's status; none for an entry with the call's arguments.
 std::optional<std::string> status_of(const LogEntry& entry);
 
 /// "OPERATIONGRAPH" of "    descriptor: type=CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR:",
@@ -33,7 +33,7 @@ std::string joined(const std::vector<std::string>& lines);
 /// The text after "apiLog: type=json; val=": a JSON object and what follows it; "" if there is none.
 std::string_view json_of(const LogEntry& entry);
 
-/// Engine and knobs at the end of the tree of a plan or an engine config; none if it names no engine.
+/// Engine and knobs at the end of the tree of a plan or an engine config; none if the tree names no engine.
 std::optional<EngineConfigLog> engine_of_tree(const LogEntry& entry);
 
 /// "A" of 3: cudnnBackendHeurMode_t, as the log writes it.

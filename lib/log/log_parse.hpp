@@ -1,4 +1,4 @@
-// Parses what cuDNN's log says about engine configs: text in, plain data out. Needs no cuDNN.
+// Parses engine configs in cuDNN's log: text in, plain data out. Needs no cuDNN.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ struct EngineConfigLog {
   std::vector<Reason> reasons;
 };
 
-/// The first of `configs` with the engine and knobs of `like`, else the end.
+/// The first of `configs` with the engine and knobs of `like`, otherwise the end.
 template <class Configs, class Config>
 auto find_config(Configs& configs, const Config& like) {
   return std::find_if(configs.begin(), configs.end(),
@@ -32,7 +32,7 @@ bool has_config(const Configs& configs, const Config& like) {
   return find_config(configs, like) != configs.end();
 }
 
-/// Drops knobs that are not set: the log writes -1 for them, a descriptor omits them.
+/// Drops unset knobs: the log has -1 for them, a descriptor omits them.
 Knobs chosen_knobs(const Knobs& knobs);
 
 /// The JSON object at the start of `text`, up to its matching brace; "" if it is truncated.
@@ -42,8 +42,8 @@ std::string_view json_object_at_start(std::string_view text);
 std::optional<EngineConfigLog> parse_engine(const Json& json);
 
 /// The blocks "engineConfig: type=json; val={…};" with the reason lines after each. Duplicates are dropped: cuDNN
-/// repeats all blocks as an error stack if none is viable. A block with truncated or invalid JSON is skipped; its text
-/// stays in the raw log.
+/// repeats all blocks as an error stack if none is viable. Blocks with truncated or invalid JSON are skipped; their
+/// text remains in the raw log.
 std::vector<EngineConfigLog> parse_engine_configs(std::string_view text);
 
 /// The reason lines of a traceback without an engine config, as a failing finalize logs it. Includes Error and Warning

@@ -11,7 +11,7 @@ namespace attnprobe::log {
 struct LogNode {
   std::string key;    ///< "aDesc"; may be empty (ports of PAGED_CACHE_LOAD)
   std::string type;   ///< "cudnnDataType_t", "CUDNN_BACKEND_TENSOR_DESCRIPTOR"
-  std::string value;  ///< "CUDNN_DATA_HALF (2)"; "" if the lines below hold it
+  std::string value;  ///< "CUDNN_DATA_HALF (2)"; "" if the value is in the lines below
   size_t line = 0;    ///< from 1
   std::vector<LogNode> children;
 
@@ -21,17 +21,17 @@ struct LogNode {
 };
 
 struct LogTree {
-  LogNode root;      ///< holds the outermost lines
+  LogNode root;      ///< root of the outermost lines
   bool cut = false;  ///< the end is missing: cuDNN writes at most 64 KB per message
 };
 
-/// Stops at the trailer ("Time: …", "Process=…"). Skips lines of any other form.
+/// Stops at the trailer ("Time: …", "Process=…"). Skips lines of other forms.
 LogTree parse_log_tree(const std::vector<std::string>& lines);
 
 /// "OPERATION_MATMUL" for "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR"; "" if the type is not a descriptor.
 std::string descriptor_kind(std::string_view type);
 
-/// The text of all that is below a node, without indentation and line numbers: equal for equal content.
+/// The text below a node, without indentation and line numbers: equal for equal content.
 std::string log_signature(const LogNode& node);
 
 }  // namespace attnprobe::log

@@ -17,6 +17,6 @@ struct Reason {
 };
 ATTNPROBE_JSON(Reason, status, reason)
 
-using Knobs = std::map<std::string, int64_t>;  ///< "KERNEL_CFG" -> 7; -1: cuDNN chose none
+using Knobs = std::map<std::string, int64_t>;  ///< "KERNEL_CFG" -> 7; -1: cuDNN chose no value
 
 }  // namespace attnprobe::log

@@ -8,8 +8,8 @@ namespace attnprobe::log {
 /// cudnn_graph.h numbers statuses by thousands.
 enum class StatusFamily {
   success,
-  not_ready,        ///< 1000s: not initialised; sub-libraries that mismatch or do not load
-  bad_param,        ///< 2000s: the graph is malformed; the caller's fault
+  not_ready,        ///< 1000s: not initialised; sub-libraries do not match or do not load
+  bad_param,        ///< 2000s: the graph is malformed: the caller's fault
   not_supported,    ///< 3000s
   internal_error,   ///< 4000s
   execution_failed  ///< 5000s
@@ -32,7 +32,7 @@ constexpr StatusFamily family_of(int status) {
   }
 }
 
-/// The same for a name, "CUDNN_STATUS_NOT_SUPPORTED_SHAPE"; unknown names count as internal errors.
+/// The same for a name such as "CUDNN_STATUS_NOT_SUPPORTED_SHAPE"; unknown names count as internal errors.
 inline StatusFamily family_of(const std::string& status_name) {
   auto begins = [&](const char* prefix) { return status_name.rfind(prefix, 0) == 0; };
   if (begins("CUDNN_STATUS_SUCCESS")) return StatusFamily::success;

@@ -12,9 +12,9 @@ struct PinnedPackage {
 };
 
 /// Reads a requirements file or output of `pip freeze` (torch==2.9.1), or a lock file of uv, poetry, pdm or pip (TOML
-/// blocks of packages). Also Pipfile.lock, an environment file or list of conda (pytorch=2.9.1), and a Python
-/// environment: its folder or interpreter. Skips packages without one exact version. Throws Error(usage) naming a path
-/// of any other kind.
+/// blocks of packages). Also reads Pipfile.lock, a conda environment file or list (pytorch=2.9.1), and a Python
+/// environment (folder or interpreter). Skips packages without an exact version. Throws Error(usage) naming a path of
+/// any other kind.
 std::vector<PinnedPackage> pinned_packages(const std::string& path);
 
 }  // namespace attnprobe::machine

@@ -1,4 +1,4 @@
-// The state of this machine and what works on it: checked before a walk, and shown by `attnprobe doctor`.
+// The state of this machine: checked before a walk, and shown by `attnprobe doctor`.
 #pragma once
 
 #include <string>
@@ -12,14 +12,14 @@ namespace attnprobe::machine {
 /// A cuDNN on this machine, loaded in a separate process.
 struct CudnnOnMachine {
   std::string path, found_by;
-  bool chosen = false;  ///< the one that a probe would use
+  bool chosen = false;  ///< a probe would use this one
   bool works = false;   ///< it loads, and answers for a simulated GPU
   cudnn::LibraryInfo library;
   std::string problem;  ///< why it does not work
 };
 ATTNPROBE_JSON(CudnnOnMachine, path, found_by, chosen, works, library, problem)
 
-/// One line of the doctor's answer.
+/// One line of `attnprobe doctor`'s answer.
 struct Finding {
   std::string what;  ///< "CUDA driver"
   bool ok = false;
@@ -30,10 +30,10 @@ ATTNPROBE_JSON(Finding, what, ok, detail, cure)
 
 struct Diagnosis {
   gpu::DriverInfo driver;
-  std::string null_driver;  ///< its file; "" if it is missing
+  std::string null_driver;  ///< path of the file; "" if missing
   std::vector<CudnnOnMachine> cudnn;
-  std::vector<Finding> parts;      ///< what is installed
-  std::vector<Finding> abilities;  ///< what works: each was tried
+  std::vector<Finding> parts;      ///< installed parts
+  std::vector<Finding> abilities;  ///< tested abilities
 };
 ATTNPROBE_JSON(Diagnosis, driver, null_driver, cudnn, parts, abilities)
 

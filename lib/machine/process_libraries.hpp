@@ -1,4 +1,4 @@
-// The cuDNN and CUDA libraries of a running process, from its memory map, without asking or loading anything.
+// The cuDNN and CUDA libraries of a running process, read from its memory map, without loading anything.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace attnprobe::machine {
 
-/// Something that would go wrong, or did.
+/// A present or future problem.
 struct EnvironmentProblem {
   std::string id;    ///< "two_cudnn_versions"
   std::string what;  ///< one sentence
-  std::string cure;  ///< the one command, or the one thing to do
+  std::string cure;  ///< the command or action that fixes it
 };
 ATTNPROBE_JSON(EnvironmentProblem, id, what, cure)
 
 struct MappedLibrary {
   std::string name;      ///< "libcudnn_graph.so.9"
   std::string path;      ///< the kernel's path
-  std::string version;   ///< "9.19.0", "13.0" for NVRTC's builtins; "" if the file does not say
+  std::string version;   ///< "9.19.0", "13.0" for NVRTC's builtins; "" if unknown
   bool deleted = false;  ///< the file was removed or replaced after it was loaded
 };
 ATTNPROBE_JSON(MappedLibrary, name, path, version, deleted)
@@ -40,7 +40,7 @@ std::vector<MappedLibrary> libraries_in_maps(std::string_view maps, const std::s
 /// The incompatible combinations among them.
 std::vector<EnvironmentProblem> problems_of(const std::vector<MappedLibrary>& libraries);
 
-/// Throws Error(usage) for an unknown process, Error(environment) for one that this user may not inspect.
+/// Throws Error(usage) for an unknown process, Error(environment) for a process that this user may not inspect.
 ProcessLibraries inspect_process(int64_t pid);
 
 }  // namespace attnprobe::machine

@@ -1,5 +1,4 @@
-// A Python environment on disk: the cuDNN that a framework in it would load, and what would go wrong. Runs and imports
-// nothing of it.
+// A Python environment on disk: the cuDNN that its frameworks would load, and problems. Runs and imports nothing.
 #pragma once
 
 #include <filesystem>
@@ -34,15 +33,15 @@ ATTNPROBE_JSON(CudnnDemand, by, package, specifier, is_met)
 struct PythonEnvironment {
   std::string python;                       ///< as given
   std::vector<std::string> folders;         ///< its site-packages
-  std::vector<PythonPackage> frameworks;    ///< the ones that use cuDNN's attention
-  std::vector<PythonPackage> cudnn_wheels;  ///< several of them share a folder
+  std::vector<PythonPackage> frameworks;    ///< frameworks that use cuDNN's attention
+  std::vector<PythonPackage> cudnn_wheels;  ///< several share a folder
   std::vector<CudnnDemand> demands;
   std::string cudnn_path;     ///< libcudnn.so.9 from the wheels; "" if there is none
-  std::string cudnn_version;  ///< from the files themselves, "9.10.2"; "" if they do not say
+  std::string cudnn_version;  ///< from the files themselves, "9.10.2"; "" if unknown
   /// "torch 2.11.0 loads cuDNN 9.19.0 (…/libcudnn.so.9)", by rule: frameworks load the wheel of their own environment
   /// first. "" without a framework or a wheel.
   std::string loads;
-  std::vector<ExtraChange> extras;           ///< changes by attnprobe's own extras
+  std::vector<ExtraChange> extras;           ///< effect of attnprobe's own extras
   std::vector<Finding> parts;                ///< display lines
   std::vector<EnvironmentProblem> problems;  ///< worst first
 };
@@ -60,11 +59,11 @@ struct MachineGpus {
 PythonEnvironment inspect_python(const std::filesystem::path& python, const MachineGpus& machine);
 
 /// The environment in which attnprobe runs, for inspect_python: that of its own package, else VIRTUAL_ENV,
-/// CONDA_PREFIX, the python3 on PATH. None if there is none, or if nothing in it uses cuDNN.
+/// CONDA_PREFIX, the python3 on PATH. None if there is no environment, or if nothing in it uses cuDNN.
 std::optional<PythonEnvironment> inspect_own_python(const MachineGpus& machine);
 
-/// Display lines on what `pip install attnprobe[EXTRA]` would change there, one per extra; not ok if a framework would
-/// get another cuDNN.
+/// Display lines, one per extra, about the changes that `pip install attnprobe[EXTRA]` would make; not ok if a
+/// framework would get another cuDNN.
 std::vector<Finding> extra_findings(const PythonEnvironment& environment);
 
 }  // namespace attnprobe::machine

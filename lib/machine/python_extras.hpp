@@ -13,8 +13,8 @@ namespace attnprobe::machine {
 struct ExtraChange {
   std::string extra;               ///< "cu13"
   std::vector<std::string> stays;  ///< "nvidia-cudnn-cu13==9.19.0.56"
-  std::vector<std::string> comes;  ///< "nvidia-cublas>=13,<14": the newest that satisfies it
-  std::vector<std::string> goes;   ///< "nvidia-cublas==12.8.4.1": replaced by another version
+  std::vector<std::string> comes;  ///< "nvidia-cublas>=13,<14": pip installs the newest matching version
+  std::vector<std::string> goes;   ///< "nvidia-cublas==12.8.4.1": replaced with another version
   /// "nvidia-cudnn-cu12==9.10.2.21": stays in `pip freeze`, although the new cuDNN overwrites its files; "" for none.
   std::string overwritten;
 };

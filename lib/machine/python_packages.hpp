@@ -22,11 +22,11 @@ struct DistInfo {
 /// The distributions in the folder, by name.
 std::vector<DistInfo> dist_infos(const std::filesystem::path& site_packages);
 
-/// A "Requires-Dist: nvidia-cudnn-cu12==9.10.2.21; platform_system == 'Linux'" of METADATA.
+/// One "Requires-Dist: nvidia-cudnn-cu12==9.10.2.21; platform_system == 'Linux'" of METADATA.
 struct Requirement {
   std::string package;    ///< normalised
   std::string specifier;  ///< "==9.10.2.21"; "" for any
-  bool is_extra = false;  ///< of an extra ("; extra == 'with-cuda'"), which may not have been requested
+  bool is_extra = false;  ///< belongs to an extra ("; extra == 'with-cuda'"), which may not have been requested
 };
 std::vector<Requirement> requirements_of(const DistInfo& info);
 
@@ -36,7 +36,7 @@ bool satisfies(const std::string& version, const std::string& specifier);
 /// A file of RECORD: "nvidia/cudnn/lib/libcudnn.so.9,sha256=…,125136".
 struct RecordedFile {
   std::filesystem::path path;    ///< below site-packages
-  std::optional<uint64_t> size;  ///< none if the RECORD does not say
+  std::optional<uint64_t> size;  ///< none if RECORD has no size
 };
 std::vector<RecordedFile> recorded_files(const DistInfo& info);
 

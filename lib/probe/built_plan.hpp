@@ -7,12 +7,12 @@
 namespace attnprobe::probe {
 
 struct BuiltPlan {
-  PlanFindings findings;  ///< the status of the first of engine, engine config and plan that did not finalize
+  PlanFindings findings;  ///< status of the first part (engine, engine config or plan) that did not finalize
   std::optional<cudnn::Descriptor> plan;  ///< set if all finalized
   int64_t workspace_bytes = 0;
 };
 
-/// Throws Error(cudnn) only for failures that are not a verdict on the plan.
+/// Throws Error(cudnn) only if the failure is not a verdict on the plan.
 BuiltPlan build_plan(const cudnn::DeviceContext& device, const cudnn::Descriptor& operation_graph, int64_t engine,
                      const Knobs& knobs);
 

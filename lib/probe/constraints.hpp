@@ -21,15 +21,15 @@ struct Constraints {
 /// Every note that cuDNN 9.28 has a name for (cudnn_graph.h: cudnnBackendNumericalNote_t, cudnnBackendBehaviorNote_t).
 const std::vector<std::string>& note_names();
 
-/// Why runs of an engine config may differ in their bits (determinism.hpp); "": they do not. Only called if no run
-/// measured it and cuDNN's notes say nothing.
+/// Why runs of an engine config may differ in their bits (determinism.hpp); "": they do not. Called only if runs did
+/// not measure it and cuDNN's notes do not mention it.
 using Varies = std::function<std::string(const EngineConfigFindings&)>;
 
 /// Marks (EngineConfigFindings::left_out) engine configs that pass cuDNN's check but break the constraints, with their
-/// value and what is allowed. Runs decide what is deterministic; without runs, `varies` decides.
+/// value and what is allowed. Determinism is decided by runs; without runs, by `varies`.
 void leave_out(WalkFindings& findings, const Constraints& constraints, const Varies& varies = {});
 
-/// The left-out engine config that passes cuDNN's check and precedes all that remain: the heuristics' own choice.
+/// The excluded engine config that passes cuDNN's check and precedes all remaining ones: the heuristics' own choice.
 /// nullptr: the constraints do not change the choice.
 const EngineConfigFindings* displaced_choice(const WalkFindings& findings);
 

@@ -1,5 +1,5 @@
 // Whether runs of an engine config give the same bits, judged without running it. cuDNN's numerical notes do not help:
-// no backward engine has NONDETERMINISTIC, but their sums vary.
+// no backward engine has the note NONDETERMINISTIC, but their sums vary.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace attnprobe::probe {
 
-/// Why runs of a config may differ in their bits, or "". It is "" if the graph requests a fixed summation order: the
-/// deterministic form of a backward pass, or the gradient of a bias. It is also "" for forward passes that were not
-/// measured to vary. `config`: the engine config; nullptr: any.
+/// Why runs of a config may differ in their bits, or "". "" if the graph requests a fixed summation order: the
+/// deterministic form of a backward pass, or the gradient of a bias. Also "" for forward passes, unless measurements
+/// showed variation. `config`: the engine config; nullptr: any.
 std::string varying_sums(const attention::AttentionSpec& spec, const build::BuildContext& context,
                          const EngineConfigFindings* config);
 

@@ -1,4 +1,4 @@
-// The findings of a walk: plain data, the same in the worker's answer and in reports.
+// The findings of a walk: plain data, used in the worker's answer and in reports.
 #pragma once
 
 #include <map>
@@ -58,10 +58,10 @@ struct Check {
 };
 ATTNPROBE_JSON(Check, supported, status)
 
-/// How building a plan ended.
+/// The outcome of building a plan.
 enum class PlanOutcome {
   built,    ///< its kernel compiled, and was loaded if there is a GPU
-  refused,  ///< cuDNN's status says why
+  refused,  ///< cuDNN's status has the reason
   crashed,  ///< the worker was lost
   timeout,
   error,           ///< the worker could not ask cuDNN
@@ -70,16 +70,16 @@ enum class PlanOutcome {
 };
 ATTNPROBE_ENUM(PlanOutcome, built, refused, crashed, timeout, error, needs_driver, needs_compiler)
 
-/// The step that a worker is at.
+/// The current step of a worker.
 enum class Step {
-  start,  ///< it has not answered anything yet
+  start,  ///< no answer yet
   other,
   plan,  ///< builds an engine config's plan
   run,   ///< executes it
 };
 ATTNPROBE_ENUM(Step, start, other, plan, run)
 
-/// A kernel of a compiled plan. The plan's JSON has its name and machine code, so reading them needs no GPU.
+/// A kernel of a compiled plan. Its name and machine code come from the plan's JSON, so no GPU is needed.
 struct PlanKernel {
   std::string name;                    ///< "cudnn_generated_fort_native_sdpa_sm90_flash_fprop_wgmma_f16_knob_7_…"
   std::optional<int64_t> registers;    ///< per thread
@@ -87,7 +87,7 @@ struct PlanKernel {
   std::optional<int64_t> shared_memory_bytes;  ///< static; the engine config gives the dynamic part
   std::optional<int64_t> max_threads;          ///< per block
   std::optional<int64_t> code_bytes;           ///< machine code
-  std::optional<int64_t> blocks_per_sm;        ///< that one multiprocessor holds at a time (probe/occupancy.hpp)
+  std::optional<int64_t> blocks_per_sm;        ///< resident at a time on one multiprocessor (probe/occupancy.hpp)
   /// 16 hexadecimal digits of code and constants: plans that execute the same kernel have the same identity.
   std::string identity;
   bool operator==(const PlanKernel&) const = default;
@@ -99,19 +99,19 @@ ATTNPROBE_JSON(PlanKernel, name, registers, stack_bytes, shared_memory_bytes, ma
 struct PlanFindings {
   std::string status;  ///< cuDNN's; without one, the outcome's name. See outcome_of()
   double build_ms = 0;
-  std::optional<int64_t> host_bytes;  ///< that building it added to the process's heap; none before glibc 2.33
+  std::optional<int64_t> host_bytes;  ///< added to the process's heap by building it; none before glibc 2.33
   bool loaded = false;                ///< false with the null driver: compiled for an absent GPU
   std::vector<Reason> reasons;
-  std::vector<PlanKernel> kernels;  ///< of a built plan; empty if cuDNN does not give it as JSON
+  std::vector<PlanKernel> kernels;  ///< of a built plan; empty if cuDNN does not provide the plan as JSON
 };
 ATTNPROBE_JSON(PlanFindings, status, build_ms, host_bytes, loaded, reasons, kernels)
 
-/// One engine config: an engine and knob choices. It is listed once, even if several modes propose it.
+/// One engine config: an engine and knob choices. Listed once, even if several modes propose it.
 struct EngineConfigFindings {
   std::vector<std::string> modes;       ///< the modes that propose it; none: found outside the heuristics
   std::map<std::string, int64_t> rank;  ///< its index in each mode's list, from 0
   int64_t engine = -1;
-  Knobs knobs;  ///< empty: cuDNN chooses
+  Knobs knobs;  ///< empty: cuDNN chooses the knobs
   Check check;
   std::vector<Reason> reasons;  ///< why it was rejected, innermost cause first
   std::optional<int64_t> workspace_bytes, shared_memory_bytes;
@@ -136,13 +136,13 @@ struct WalkFindings {
   std::optional<Failure> failure;
   std::vector<ModeFindings> modes;
   std::vector<EngineConfigFindings> engine_configs;  ///< in order of mode and rank, then the swept ones
-  std::vector<EngineFindings> engines;               ///< if engines were asked one by one
+  std::vector<EngineFindings> engines;               ///< set if engines were asked one by one
   int64_t engine_count = 0;                          ///< CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT
-  bool swept = false;        ///< engines were asked with knob values too; EngineFindings has the counts
-  bool plans_built = false;  ///< plans were requested: all, or in turn until one compiled
-  bool plans_run = false;    ///< and their execution
+  bool swept = false;        ///< engines were also asked with knob values; EngineFindings has the counts
+  bool plans_built = false;  ///< plans were requested: all of them, or in order until one compiled
+  bool plans_run = false;    ///< their execution was requested
   double walk_ms = 0;        ///< wall time of the whole walk
-  double gpu_ms = 0;         ///< wall time of its turn on the GPU: data, reference, runs and times of plans
+  double gpu_ms = 0;         ///< wall time of its turn on the GPU: data, reference, runs and timing
   std::string log;           ///< raw text of all messages about engine configs, if requested
 };
 ATTNPROBE_JSON(WalkFindings, failure, modes, engine_configs, engines, engine_count, swept, plans_built, plans_run,
@@ -154,22 +154,24 @@ bool has_working_config(const WalkFindings& findings);
 /// The first choice among them, or nullptr.
 const EngineConfigFindings* first_working(const WalkFindings& findings);
 
-/// Whether this engine config passes. One that no heuristic proposes counts only if it also compiles.
+/// Whether this engine config passes. If no heuristic proposes it, it must also compile.
 bool works(const EngineConfigFindings& config, const WalkFindings& findings);
 /// Whether the plan ran to its end without a known error in its results.
 bool ran(const RunFindings& run);
-/// Whether it computed something wrong, or a sanitizer found errors.
+/// Whether its results were wrong, or a sanitizer found errors.
 bool is_wrong(const RunFindings& run);
-/// Sorts by the first mode that proposes the config, with named modes before the options' modes, and by its rank there.
-/// Configs found outside the heuristics come last. A walk calls this at its end; findings of a lost walk are unsorted.
+/// Sorts by the first mode that proposes the config, with named modes before the options' modes, and by its rank in
+/// that mode. Configs found outside the heuristics come last. A walk calls this at its end, so findings of a lost walk
+/// are unsorted.
 void sort_engine_configs(WalkFindings& findings, const WalkOptions& options);
 
 /// The index of the engine config to build next, in order, among those that passed their check and have no plan. With
-/// Plans::first, and with Plans::none for configs that no heuristic proposes, this stops once one is built or left
-/// open. Of configs that no heuristic proposes, it tries only the first few per engine. None: nothing is left to build.
+/// Plans::first, and with Plans::none for configs that no heuristic proposes, none after a plan is built or its outcome
+/// is unknown. Among configs that no heuristic proposes, only the first few per engine are tried. None: nothing is left
+/// to build.
 std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans);
 
-/// Noted by a worker before each step that may crash the process.
+/// A worker records it before each step that may crash the process.
 struct Stage {
   Step step = Step::other;
   std::string text;  ///< "mode A", "plan of engine 2 {"KERNEL_CFG":7}"

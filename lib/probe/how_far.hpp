@@ -13,11 +13,11 @@ enum class Engines {
 /// Which plans are built and run.
 enum class Plans {
   none,
-  first,      ///< built in turn until one compiles, like cudnn-frontend
+  first,      ///< built in order until one compiles, as in cudnn-frontend
   build,      ///< finalized: the kernel is compiled, and loaded if there is a GPU
   run,        ///< executed, verified, timed afterwards; a walk itself only builds
-  run_first,  ///< built in turn until one compiles, and that one run, like a program
-  automatic,  ///< run on a GPU of this machine, none on a simulated one
+  run_first,  ///< built in order until one compiles, which is then run, as in a program
+  automatic,  ///< run on a GPU of this machine; none on a simulated GPU
 };
 
 }  // namespace attnprobe::probe

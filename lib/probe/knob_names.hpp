@@ -8,7 +8,7 @@
 
 namespace attnprobe::probe {
 
-/// "KERNEL_CFG" for CUDNN_KNOB_TYPE_KERNEL_CFG; the number for a knob that the headers lack.
+/// "KERNEL_CFG" for CUDNN_KNOB_TYPE_KERNEL_CFG; the number if the headers lack the knob.
 std::string knob_name(cudnnBackendKnobType_t knob);
 /// The inverse. Throws Error(internal) for an unknown name.
 cudnnBackendKnobType_t knob_type(const std::string& name);

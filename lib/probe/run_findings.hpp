@@ -1,5 +1,5 @@
-// The findings of running a plan: plain data, the same in the worker's answer and in reports. Numbers that are not
-// finite are null.
+// The findings of running a plan: plain data, used in the worker's answer and in reports. Numbers that are not finite
+// are null.
 #pragma once
 
 #include <optional>
@@ -13,13 +13,13 @@ namespace attnprobe::probe {
 enum class RunStatus {
   ok,
   wrong_result,
-  not_verified,  ///< it ran, but there is no reference: `message` says why
+  not_verified,  ///< it ran, but there is no reference: see `message`
   out_of_memory,
   cuda_error,
   cudnn_error,
   crashed,
   timeout,
-  not_run,  ///< the worker could not be prepared
+  not_run,  ///< the worker could not be prepared for the run
 };
 ATTNPROBE_ENUM(RunStatus, ok, wrong_result, not_verified, out_of_memory, cuda_error, cudnn_error, crashed, timeout,
                not_run)
@@ -35,7 +35,7 @@ enum class SanitizerStatus {
   clean,
   errors,
   timeout,  ///< not finished within the time for one plan
-  failed,   ///< the tool reported nothing on the plan: `message` says why
+  failed,   ///< the tool did not report on the plan: see `message`
 };
 ATTNPROBE_ENUM(SanitizerStatus, clean, errors, timeout, failed)
 
@@ -47,10 +47,10 @@ struct OutputFindings {
   std::optional<double> max_abs_err, max_rel_err;  ///< over elements that are finite in both
   std::optional<double> relative_l2;               ///< ‖out − ref‖ / ‖ref‖
   double allowed_l2 = 0;                           ///< the largest correct relative_l2
-  double allowed_abs = 0, allowed_rel = 0;         ///< The allowed error of the element that is nearest to or farthest
-                                                   ///< beyond its limit: absolute, and relative to the reference.
-  std::optional<double> of_allowed;                ///< that element's share of its limit: up to 1 is right
-  int64_t nan = 0, inf = 0;                        ///< only where the reference is finite
+  double allowed_abs = 0, allowed_rel = 0;         ///< The allowed error of the element closest to its limit, or
+                                                   ///< farthest beyond it: absolute, and relative to the reference.
+  std::optional<double> of_allowed;                ///< that element's error as a share of its limit: up to 1 is right
+  int64_t nan = 0, inf = 0;                        ///< only if the reference is finite
   int64_t wrong = 0;                               ///< elements beyond the limit, including NaN and Inf
   int64_t unwritten = 0;                           ///< elements that still hold the poison
   int64_t outside = 0;                             ///< changed elements outside the tensor: gaps, guard zones
@@ -64,19 +64,19 @@ ATTNPROBE_JSON(OutputFindings, tensor, data_type, elements, max_abs_err, max_rel
 
 /// One kernel that a plan's execution launched, as captured in a CUDA graph.
 struct KernelLaunch {
-  std::string name;                  ///< as profilers show it; "" if the driver cannot tell (before CUDA 12.3)
+  std::string name;                  ///< as in profilers; "" if the driver does not report it (before CUDA 12.3)
   std::vector<int64_t> grid, block;  ///< {x, y, z}
   int64_t dynamic_shared_memory_bytes = 0;
   std::optional<int64_t> registers;  ///< per thread
   std::optional<double>
-      median_ms;  ///< the time it adds to the earlier kernels; only if a plan launches several and is timed
+      median_ms;  ///< added time after the earlier kernels; only if a plan launches several and is timed
 };
 ATTNPROBE_JSON(KernelLaunch, name, grid, block, dynamic_shared_memory_bytes, registers, median_ms)
 
 /// Reports of compute-sanitizer with the same text for the same kernel.
 struct SanitizerError {
   std::string what;    ///< "Invalid __global__ read of size 16 bytes"
-  std::string kernel;  ///< "" if it names none
+  std::string kernel;  ///< "" if the report names none
   int64_t count = 0;   ///< among the printed reports
 };
 ATTNPROBE_JSON(SanitizerError, what, kernel, count)
@@ -93,7 +93,7 @@ ATTNPROBE_JSON(SanitizerFindings, tool, status, errors, warnings, found, message
 
 /// One executed plan.
 struct RunFindings {
-  RunStatus status = RunStatus::not_run;  ///< a plan that differs from run to run is ok: see `deterministic`
+  RunStatus status = RunStatus::not_run;  ///< also for a plan that differs from run to run: see `deterministic`
   std::string message;                    ///< the error from CUDA or cuDNN; "" for ok
   std::optional<double> max_abs_err, max_rel_err, relative_l2;  ///< the largest over the outputs
   std::string reference;                                        ///< what the outputs were compared with
@@ -101,7 +101,7 @@ struct RunFindings {
   int64_t repeats = 0;                       ///< further runs, compared bit by bit with the first
   std::optional<bool> deterministic;         ///< whether they were equal; null without repetitions
   std::string data;                          ///< regime of the input data
-  bool context_lost = false;                 ///< a sticky CUDA error: this process cannot run anything more
+  bool context_lost = false;                 ///< a sticky CUDA error: this process can run nothing more
   std::vector<KernelLaunch> launches;        ///< in order; empty if the plan cannot be captured in a CUDA graph
   std::vector<SanitizerFindings> sanitized;  ///< if requested
 };
@@ -123,7 +123,7 @@ struct TimeFindings {
   std::optional<double> hot_ms;                   ///< median back to back with L2 not flushed, if requested
   std::optional<double> graph_ms;                 ///< median of a CUDA graph's replay, if requested
   std::string graph_status;                       ///< "", "ok", or why the plan could not be captured
-  std::optional<double> tflops, percent_of_peak;  ///< of the unmasked work
+  std::optional<double> tflops, percent_of_peak;  ///< rate of the unmasked work
   std::optional<double> gbytes_per_s, percent_of_bandwidth;  ///< inputs and outputs counted once
   std::string bound;                                         ///< "compute" or "memory": the nearer limit for this shape
   std::vector<std::string> advice;                           ///< "enqueue-bound: …", "unstable: …"

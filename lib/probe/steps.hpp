@@ -12,20 +12,20 @@
 namespace attnprobe::probe {
 
 /// A running walk: the findings and, if plans will be built, the live descriptor of each engine config that passed its
-/// check. `configs` is parallel to findings.engine_configs.
+/// check. `configs` has the same order as findings.engine_configs.
 struct WalkState {
   const cudnn::DeviceContext& device;
   const cudnn::Descriptor& operation_graph;
   WalkFindings findings;
   std::vector<std::optional<cudnn::Descriptor>> configs;
   bool keep_log = false;
-  bool keep_configs = true;                              ///< live descriptors slow cuDNN's next answers by 5%
+  bool keep_configs = true;                              ///< live descriptors slow down cuDNN's next answers by 5 %
   std::map<std::pair<int64_t, Knobs>, size_t> places{};  ///< the index of each engine config in both lists
 
   const cudnn::Library& library() const { return device.library(); }
 };
 
-/// The index of the engine config in the findings; adds it if it is new.
+/// The index of the engine config in the findings; adds a new one.
 size_t find_or_add(WalkState& state, int64_t engine, const Knobs& knobs);
 
 /// The result of a finalize whose status is a finding, and cuDNN's log of it.
@@ -53,9 +53,9 @@ void check_named_config(WalkState& state, const NamedConfig& named);
 
 /// How thoroughly engines are asked by index.
 struct Sweep {
-  bool knobs = false;           ///< also with knob values, not only with cuDNN's choice
+  bool knobs = false;           ///< also with knob values, in addition to cuDNN's choice
   int64_t most_per_engine = 0;  ///< for an engine with more combinations, only one knob is varied at a time
-  bool list_rejected = false;   ///< lists rejected knob combinations with their reasons, instead of counting them
+  bool list_rejected = false;   ///< lists rejected knob combinations with reasons, instead of counting them
 };
 
 /// Asks every engine by global index.
@@ -64,7 +64,7 @@ void ask_engines(WalkState& state, const Sweep& sweep, const Progress& progress)
 /// Finalizes plans of engine configs that passed their check, in the order of next_plan().
 void build_plans(WalkState& state, Plans plans, const Progress& progress);
 
-/// In bytes, of a launch of a finalized engine config; none where cuDNN does not say.
+/// In bytes, of a launch of a finalized engine config; none if cuDNN does not report it.
 std::optional<int64_t> shared_memory_of(const cudnn::Descriptor& config);
 
 /// Workspace, shared memory and notes of a finalized engine config, and its engine.

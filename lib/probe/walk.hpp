@@ -1,4 +1,4 @@
-// The walk: one graph, one cuDNN, one GPU; every engine config from the heuristics or from the engines themselves.
+// The walk: one graph, one cuDNN, one GPU; every engine config from the heuristics or the engines themselves.
 #pragma once
 
 #include <functional>

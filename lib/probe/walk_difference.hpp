@@ -1,4 +1,4 @@
-// Whether two walks of a graph give the same findings.
+// Compares the findings of two walks of a graph.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ std::string config_name(int64_t engine, const Knobs& knobs);
 /// The innermost line of the reasons for rejecting the engine config, or only the status if cuDNN gave none.
 Reason innermost_reason(const EngineConfigFindings& config);
 
-/// The differences between `now` and `before`, one per line, over the modes that both asked. Compares candidates,
-/// viable ones, engines and knobs, ranks, verdicts, innermost reasons, and whether the graph itself was refused.
+/// The differences between `now` and `before`, one per line, for the modes that both asked. Compares candidates, viable
+/// ones, engines and knobs, ranks, verdicts, innermost reasons, and whether the graph itself was refused.
 std::vector<std::string> walk_differences(const WalkFindings& before, const WalkFindings& now);
 
 }  // namespace attnprobe::probe

@@ -49,9 +49,9 @@ struct WalkOptions {
   std::vector<std::string> modes{"A", "B", "FALLBACK"};  ///< cuDNN's heuristic modes, by its names
   Engines engines = Engines::heuristic;
   Plans plans = Plans::none;
-  bool sweep_where_none = true;    ///< try every engine and knob if no heuristic has a viable config; it then
-                                   ///< also tries changes of the problem
-  bool until_works = false;        ///< without plans: stop at the first mode with a viable config, which settles the
+  bool sweep_where_none = true;    ///< tries every engine and knob if no heuristic has a viable config, and then
+                                   ///< changes of the problem
+  bool until_works = false;        ///< without plans: stops at the first mode with a viable config, which settles the
                                    ///< answer and the first choice
   bool keep_log = false;           ///< raw callback text in the findings
   std::vector<NamedConfig> named;  ///< asked before the modes

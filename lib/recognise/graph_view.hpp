@@ -1,4 +1,4 @@
-// Navigation in an OpGraph: which operation makes a tensor, which operations read it. Tolerates any graph, even a
+// Navigation in an OpGraph: which operation writes a tensor, which operations read it. Tolerates any graph, even a
 // broken one.
 #pragma once
 
@@ -24,7 +24,7 @@ class GraphView {
 
   /// Null if no tensor has that uid.
   const graph::Tensor* find(std::optional<graph::Uid> uid) const;
-  /// The operation that makes the tensor; null for an input of the graph.
+  /// The operation that writes the tensor; null for an input of the graph.
   const graph::Operation* producer(std::optional<graph::Uid> uid) const;
   template <class Op>
   const Op* producer_as(std::optional<graph::Uid> uid) const {
@@ -33,7 +33,7 @@ class GraphView {
   }
   const std::vector<GraphUse>& uses(graph::Uid uid) const;
 
-  /// Whether the tensor is in memory and no operation makes it.
+  /// Whether the tensor is in memory and no operation writes it.
   bool is_input(std::optional<graph::Uid> uid) const;
   /// Every extent is 1.
   bool is_one_element(std::optional<graph::Uid> uid) const;
@@ -51,8 +51,8 @@ class GraphView {
   }
   const graph::OpGraph& graph() const { return graph_; }
 
-  /// The operations that lead to a tensor along their main operand (x; for an activation's backward operation dy), in
-  /// data order. The path starts at a matmul, another operation without a main operand, or an input.
+  /// The operations on the path to a tensor along their main operands (x; for an activation's backward operation dy),
+  /// in data order. The path starts at a matmul, another operation without a main operand, or an input.
   struct Path {
     std::vector<const graph::Operation*> steps;
     graph::Uid origin = 0;

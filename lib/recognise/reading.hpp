@@ -1,5 +1,5 @@
-// The parts of recognise_graph(): each reads one aspect of an AttentionSpec from a graph. A reading is only a
-// candidate, until a rebuilt graph proves it.
+// The parts of recognise_graph(): each reads one aspect of an AttentionSpec from a graph. A reading is only a candidate
+// until a rebuilt graph proves it.
 #pragma once
 
 #include <string>
@@ -10,31 +10,31 @@
 
 namespace attnprobe::recognise {
 
-/// One of several ways to read a graph. Reading.open tells which choices matter.
+/// One of several ways to interpret a graph. Reading.open has the choices that matter.
 struct ReadingChoice {
-  bool causal_is_modifier = false;     ///< a causal mask among the scores' first steps is a score modifier
-  bool factor_is_modifier = false;     ///< a one-element factor is a head factor of one head, not a scale
+  bool causal_is_modifier = false;     ///< an early causal mask on the scores is a score modifier
+  bool factor_is_modifier = false;     ///< a one-element factor is a per-head factor for one head, not a scale
   bool modifier_without_grad = false;  ///< bprop: the graph lacks the score modifier's gradient
 };
 
 struct Reading {
   attention::AttentionSpec spec;
-  /// Values that the graph does not have, with the assumed value, one per line.
+  /// Values missing from the graph, with the assumed value, one per line.
   std::vector<std::string> assumed;
-  /// The window sizes are among the assumed values, so never report them as facts.
+  /// The window sizes are assumed, so never report them as facts.
   bool left_unknown = false, right_unknown = false;
   /// The choices that change the reading.
   ReadingChoice open;
 };
 
-/// The tensors that give a spec's extents, types and layouts, each {b, h, s, d}: not transposed. Null: not in the
+/// The tensors that determine a spec's extents, types and layouts, each {b, h, s, d}, not transposed. Null: not in the
 /// graph.
 struct AttentionPorts {
   const graph::Tensor *q = nullptr, *o = nullptr;
   std::optional<graph::Tensor> k, v;  ///< copies, since the graph may have them transposed
   const graph::Tensor *container_k = nullptr, *container_v = nullptr, *page_table = nullptr;
   const graph::Tensor *d_o = nullptr, *dq = nullptr, *dk = nullptr, *dv = nullptr;
-  std::optional<int64_t> seqlen_kv;     ///< if neither K nor V gives it
+  std::optional<int64_t> seqlen_kv;     ///< if neither K nor V shows it
   const graph::Tensor* rows = nullptr;  ///< statistics, maxima or sums
 };
 
@@ -47,14 +47,14 @@ void read_statistics(Reading& reading, const graph::Tensor* stats, bool log2);
 /// Marks dBias as an output, with its type if it differs from the bias's. Precondition: the spec has a bias.
 void read_bias_gradient(attention::AttentionSpec& spec, const graph::Tensor& d_bias);
 
-/// The tensor before its rotation, if a rope makes it; the reading then has a rope.
+/// The tensor before its rotation, if a rope rotates it; the reading then has a rope.
 graph::Uid before_rope(Reading& reading, const GraphView& view, graph::Uid uid, bool attention::Rope::*side);
 
 /// The tensor with its last two axes swapped.
 std::optional<graph::Tensor> untransposed(const graph::Tensor* t);
 
 /// Reads the operations on the scores from `steps`. The first `before_statistics` of them precede the subtraction of
-/// the statistics, if the graph has it between them (16-bit backward).
+/// the statistics, if the graph subtracts them in between (16-bit backward).
 void read_scores(Reading& reading, const GraphView& view, const std::vector<const graph::Operation*>& steps,
                  std::optional<size_t> before_statistics, const ReadingChoice& choice);
 
@@ -64,7 +64,7 @@ void read_scale(Reading& reading, const GraphView& view, graph::Uid factor);
 /// Reads dropout from the operations that multiply P.
 void read_dropout(Reading& reading, const GraphView& view, const std::vector<const graph::Operation*>& steps);
 attention::Dropout drawn_dropout(double probability, const graph::Tensor* seed, bool dump);
-/// The probability for which a graph has the complement, in few digits if they give exactly that.
+/// The probability whose complement is in the graph, in few digits if they are exact.
 double complement(double keep);
 
 /// A by-value scalar's value, shortened to the precision of its 32 bits.

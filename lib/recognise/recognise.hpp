@@ -1,5 +1,4 @@
-// Recognises a graph from another program: finds the attention config that gives it, and proves it by rebuilding the
-// graph.
+// Recognises a graph from another program: finds its attention config, and proves it by rebuilding the graph.
 #pragma once
 
 #include <optional>
@@ -22,8 +21,8 @@ struct Recognised {
   std::string description;
   /// Assumed values that the graph lacks, or differences from the nearest graph that attnprobe builds, one per line.
   std::vector<std::string> notes;
-  /// The input graph with its own uids and order, if attnprobe builds the same one. Uses the names of that graph, and
-  /// its values for by-value scalars without one. Also set if only the wiring for another cuDNN is the same
+  /// The input graph with its own uids and order, if attnprobe builds the same graph. Takes names, and missing values
+  /// of by-value scalars, from attnprobe's graph. Also set if only the wiring for another cuDNN is the same
   /// (`built_for`; exact is false).
   std::optional<graph::OpGraph> named;
   /// The cuDNN version that the same graph was built for. Differs from the context's if that is unknown, or if

@@ -13,12 +13,12 @@
 
 namespace attnprobe::replay {
 
-/// One reason and the engine configs that gave it.
+/// One reason and the engine configs that it rejected.
 struct ReasonGroup {
   std::string status;  ///< cuDNN's, of the innermost line
   std::string reason;  ///< cuDNN's innermost line, verbatim; "" if cuDNN logged none
   answer::Category category =
-      answer::Category::unknown;  ///< of the catalogue; "unknown" for a text and a status that it lacks
+      answer::Category::unknown;  ///< id in the catalogue; "unknown" if the catalogue lacks both text and status
   bool is_known = false;
   std::string meaning;               ///< in plain words; "" if the catalogue does not know the text
   std::string help;                  ///< the usual workaround
@@ -28,10 +28,10 @@ struct ReasonGroup {
 ATTNPROBE_JSON(ReasonGroup, status, reason, category, is_known, meaning, help, progress, engines)
 
 struct Explanation {
-  bool refused = false;                    ///< the log shows that the program got no working engine config
-  bool works = false;                      ///< it shows that it got one; neither: the log does not say
+  bool refused = false;                    ///< the log shows that the program found no working engine config
+  bool works = false;                      ///< the log shows that it found one; neither: unknown
   std::optional<answer::RootCause> cause;  ///< set if the graph was refused
-  std::vector<ReasonGroup> reasons;        ///< of all rejected engine configs, those that got furthest first
+  std::vector<ReasonGroup> reasons;        ///< reasons of all rejected engine configs, furthest stage first
   std::vector<std::string> viable;         ///< engine configs that passed: "engine 2 KERNEL_CFG=7"
   /// If attnprobe's configs can build the graph, and the log names cuDNN and GPU.
   std::vector<rules::Requirement> requirements;
@@ -39,8 +39,8 @@ struct Explanation {
   std::optional<rules::FrontendAnswer> frontend;
 };
 
-/// The rule of cudnn-frontend with a message in that line of a program's output; the longest if several match.
-/// cudnn-frontend refused by itself, and cuDNN was not asked.
+/// The rule of cudnn-frontend with a message in that line of a program's output; the longest match if there are
+/// several. In this case cudnn-frontend refused before it asked cuDNN.
 std::optional<rules::FrontendAnswer> frontend_refusal(std::string_view line);
 
 Explanation explain(const replay::LoggedGraph& logged, const recognise::Recognised& recognised);

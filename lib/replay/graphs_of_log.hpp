@@ -15,11 +15,11 @@
 namespace attnprobe::replay {
 
 struct GraphOfLog {
-  std::optional<size_t> place;  ///< in LogHistory::graphs; none if it cannot be read, or is part of another graph
+  std::optional<size_t> place;  ///< in LogHistory::graphs; none if unreadable, or part of another graph
   std::optional<bool> is_part;  ///< whether it is the score graph inside a unified SDPA operation; none: not checked
 };
 
-/// Adds the graphs of entries to a history, and notes unreadable ones.
+/// Adds the graphs of entries to a history, and records unreadable graphs.
 class GraphsOfLog {
  public:
   explicit GraphsOfLog(LogHistory& history) : history_(history) {}
@@ -27,14 +27,14 @@ class GraphsOfLog {
   /// Sets the GPU of the following graphs, if the entry names one.
   void note_device(const log::LogEntry& entry);
 
-  /// From the JSON of an operation graph. A log repeats the same text hundreds of times; it is parsed once.
+  /// From the JSON of an operation graph. Logs repeat the same text hundreds of times, so each text is parsed once.
   GraphOfLog of_json(std::string_view text, const log::LogEntry& entry);
 
-  /// From the calls that made it, else from the indented tree of its finalize.
+  /// From the calls that created it, otherwise from the indented tree of its finalize.
   GraphOfLog of_tree(std::optional<importers::ImportedGraph> from_calls, const std::vector<std::string>& tree,
                      const log::LogEntry& entry);
 
-  /// Adds a graph about which nothing is known except its existence.
+  /// Adds a graph of which only the existence is known.
   size_t unknown(const log::LogEntry& entry);
 
  private:

@@ -24,17 +24,17 @@ struct LoggedExecution {
 };
 ATTNPROBE_JSON(LoggedExecution, engine, knobs, times)
 
-/// One operation graph of a log. A graph that is built again shares the entry.
+/// One operation graph of a log. Repeated builds share the entry.
 struct LoggedGraph {
   std::optional<importers::ImportedGraph> imported;  ///< none if the log does not have it
   std::string hash;                                  ///< of the imported graph
   bool from_tree = false;                            ///< rebuilt from the indented tree, because there is no JSON
-  std::string problem;                               ///< why there is no graph, if there is none
+  std::string problem;                               ///< why there is no graph
   std::string kind;              ///< cuDNN's kind of graph: "SDPA_FWD", "UNIFIED_SDPA_FWD"; "" if none
   CudnnVersion cudnn_version;    ///< 91900
-  std::string device;            ///< "NVIDIA H200"; "" if the log does not say
+  std::string device;            ///< "NVIDIA H200"; "" if unknown
   int sm = 0;                    ///< 90
-  std::string file;              ///< if several logs were read: the one that shows it first
+  std::string file;              ///< if several logs were read: the first log with it
   int64_t first_line = 0;        ///< in the file, from 1
   int64_t finalized = 0;         ///< how often it was built
   probe::WalkFindings findings;  ///< requested modes, tried engine configs, built plans
@@ -44,15 +44,15 @@ struct LoggedGraph {
 
   /// Whether the program got a working engine config: a viable candidate, a plan or an execution.
   bool works() const;
-  /// Whether the log shows that it was refused.
+  /// Whether the log shows a refusal.
   bool refused() const;
 };
 
-/// A graph that cudnn-frontend wrote.
+/// A graph in cudnn-frontend's JSON.
 struct FrontendText {
   std::string json;
   int64_t line = 0;       ///< in the file, from 1; 0: the whole file is its JSON
-  std::string file = {};  ///< if several logs were read: the one that shows it first
+  std::string file = {};  ///< if several logs were read: the first log with it
 };
 
 /// A call of cuDNN's old interface for multi-head attention, from before graphs (cudnnSetAttnDescriptor and related).
@@ -71,17 +71,17 @@ struct LogHistory {
   int64_t lines = 0;
   int64_t broken_entries = 0;                     ///< entries without an end
   bool ends_in_entry = false;                     ///< the file ends in the middle of an entry
-  int64_t parts = 0;                              ///< tensors and operations made, for any graph
-  std::optional<OldAttentionCall> old_attention;  ///< the first one
+  int64_t parts = 0;                              ///< number of tensors and operations created, for any graph
+  std::optional<OldAttentionCall> old_attention;  ///< the first problem
   std::vector<std::string> problems;              ///< "line 12: …": unreadable parts
-  std::vector<std::string> exceptions;            ///< lines in which a program reports that it has no engine
+  std::vector<std::string> exceptions;            ///< lines in which a program reports that it found no engine
 
-  /// Whether there are any entries, and whether there are level-3 entries, the only ones that show graphs.
+  /// Whether there are any entries, and whether any is of level 3, the only level that shows graphs.
   bool has_entries() const { return !severities.empty(); }
   bool has_info() const { return severities.count('I') != 0; }
 };
 
-/// Takes a log in pieces of any size. Memory grows with the number of different graphs, not with the file.
+/// Accepts a log in pieces of any size. Memory grows with the number of different graphs, not with the file.
 class LogReader {
  public:
   LogReader();

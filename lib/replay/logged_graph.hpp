@@ -17,10 +17,10 @@ constexpr size_t most_problems = 20;  // also the limit for exceptions
 /// Adds "line 12: …", for the first problems only.
 void note_problem(LogHistory& history, int64_t line, const std::string& what);
 
-/// Equal for equal texts, and practically never for different ones.
+/// Equal for equal texts, and practically never equal for different texts.
 std::pair<size_t, size_t> text_key(std::string_view text);
 
-/// The graph's engine config with that engine and those knobs, added if it is new.
+/// The graph's engine config with that engine and those knobs, added if new.
 probe::EngineConfigFindings& engine_config(LoggedGraph& graph, const log::EngineConfigLog& logged);
 
 /// A heuristic mode proposed it, with its index in the mode's list if the log gives it.
@@ -37,7 +37,7 @@ void note_plan(LoggedGraph& graph, const log::EngineConfigLog& logged, const std
 void note_execution(LoggedGraph& graph, const log::EngineConfigLog& logged);
 
 /// The graph itself, or a query on it, failed. `descriptor` has no prefix ("OPERATIONGRAPH"); `stage` and `descriptor`
-/// are "" if the log does not say.
+/// are "" if unknown.
 void note_failure(LoggedGraph& graph, const std::string& stage, const std::string& descriptor,
                   const std::string& status, const std::vector<log::Reason>& reasons);
 

@@ -22,7 +22,7 @@ class MergedHistory {
   std::vector<std::vector<int64_t>> sources;  ///< of history.graphs
   int64_t dropped = 0;
 
-  /// A program that never pads has one graph per length; ten thousand need about 300 MB.
+  /// A program that does not pad has one graph per length; ten thousand graphs need about 300 MB.
   static constexpr size_t most_graphs = 10'000;
 
  private:

@@ -1,5 +1,5 @@
-// Ways out of a no or a but: the smallest changes that make the answer a yes, each confirmed by the same cuDNN for the
-// same GPU.
+// Ways out of a no or a but: the smallest changes that make the answer a yes. The same cuDNN confirms each for the same
+// GPU.
 #pragma once
 
 #include <functional>

@@ -12,8 +12,8 @@
 
 namespace attnprobe::frameworks {
 
-/// Reads one call; its name is "" if it has none. Precondition: the call, or each of its inputs, has a "dtype".
-/// `asked_release`: the release for the graphs; "": the call's own, else the newest.
+/// Reads one call; an unnamed call gets the name "". Precondition: the call, or each of its inputs, has a "dtype".
+/// `asked_release`: the release for the graphs; "": the call's own, otherwise the newest.
 FrameworkCall read_torch_call(const JsonView& place, const std::string& asked_release);
 FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_release);
 

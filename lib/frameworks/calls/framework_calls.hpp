@@ -23,10 +23,10 @@ struct FrameworkCall {
   int64_t times = 1;         ///< how often the text has this call
   Json given;                ///< as given
   std::string release;       ///< of the framework, as the program reported it: "2.11.0+cu130"; ""
-  /// The forward graph, and the backward graph if a gradient is requested.
+  /// The forward graph, and the backward graph if the call requests a gradient.
   std::vector<attention::AttentionSpec> graphs;
   Json keys = Json::object();      ///< for the framework's gate (rules/framework_gates.hpp)
-  std::vector<std::string> notes;  ///< parts of the call that no graph expresses
+  std::vector<std::string> notes;  ///< parts of the call that graphs cannot express
 };
 
 /// The framework of the called function.
@@ -35,9 +35,9 @@ enum class Caller { torch, jax };
 /// How to read calls.
 struct CallReading {
   Caller caller = Caller::torch;
-  std::string release = {};             ///< of the framework, for the graphs; "": the call's own, else the newest
-  std::optional<DataType> dtype = {};   ///< of inputs without one; none: bf16, with a note
-  std::string dtype_place = "--dtype";  ///< begins the error if every call already has another type
+  std::string release = {};             ///< of the framework, for the graphs; "": the call's own, otherwise the newest
+  std::optional<DataType> dtype = {};   ///< for inputs without a type; none: bf16, with a note
+  std::string dtype_place = "--dtype";  ///< prefix of the error if every call already has another type
 };
 
 /// The calls in `text`, in any of these forms: a call in source syntax (python_call.hpp); JSON (one object or an array,
@@ -45,8 +45,8 @@ struct CallReading {
 /// Duplicates are merged. Throws Error(usage) naming file, JSON pointer or line, value and what is allowed.
 std::vector<FrameworkCall> parse_calls(const CallReading& reading, std::string_view text, const std::string& file_name);
 
-/// The calls in a program's source (python_source.hpp); the text may be a whole bug report. Throws the same error if
-/// there is none.
+/// The calls in a program's source (python_source.hpp); the text may be a whole bug report. Throws Error(usage) if
+/// there are none.
 std::vector<FrameworkCall> calls_in_source(const CallReading& reading, std::string_view text,
                                            const std::string& file_name);
 

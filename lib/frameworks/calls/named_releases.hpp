@@ -12,8 +12,8 @@ struct NamedRelease {
   size_t at = 0;                   ///< offset in the text
 };
 
-/// Finds "torch 2.9.1", "PyTorch version: 2.11", "jaxlib==0.6", "Transformer Engine 2.10", "TE 1.13", …, for each
-/// framework in text order.
+/// Finds "torch 2.9.1", "PyTorch version: 2.11", "jaxlib==0.6", "Transformer Engine 2.10", "TE 1.13", …; in text order
+/// for each framework.
 std::vector<NamedRelease> named_releases(std::string_view text);
 
 }  // namespace attnprobe::frameworks

@@ -1,4 +1,4 @@
-// Evaluates Python expressions as far as the source determines them: whole numbers, words, lists, and tensors by their
+// Evaluates Python expressions as far as the source determines them: integers, words, lists, and tensors by their
 // sizes.
 #pragma once
 
@@ -14,23 +14,23 @@ namespace attnprobe::frameworks {
 
 class PythonNode;  // python_syntax.hpp
 
-/// The limit on values that the expressions of one source make or copy, each counted with its elements.
+/// The limit on values that one source's expressions create or copy, counting elements.
 constexpr uint64_t most_values_of_a_source = 1'000'000;
 
 struct PythonScope {
-  std::map<std::string, PythonValue, std::less<>> names;  ///< "self.q" is a name, too
+  std::map<std::string, PythonValue, std::less<>> names;  ///< "self.q" is also a name
   uint64_t values_left = most_values_of_a_source;
-  std::string default_dtype = "float32";  ///< of a tensor made without one; "": unknown
+  std::string default_dtype = "float32";  ///< default type of tensors; "": unknown
   bool strict = false;                    ///< an unknown value is an error
-  /// Called for each call of a function that is not a tensor's method. Returns the function's result, if known.
+  /// Called for each function call that is not a tensor's method. Returns the function's result, if known.
   std::function<PythonValue(const std::string& path, const PythonArguments& arguments, int64_t line)> on_call;
 
-  /// An unknown value never replaces a known one: it is more often a branch than a change.
+  /// An unknown value never replaces a known one, because it usually comes from another branch, not from a change.
   void set(std::string_view name, const PythonValue& value);
 };
 
 /// Throws Error(usage), which begins with the column, for an invalid expression, for too deep nesting, and when the
-/// scope's values are used up. A value of more than 4,096 elements is unknown.
+/// limit on values is reached. A value of more than 4,096 elements is unknown.
 PythonValue evaluate(const PythonNode& expression, PythonScope& scope);
 PythonValue evaluate(std::string_view expression, PythonScope& scope);
 

@@ -15,11 +15,12 @@ struct SourceCall {
   std::string framework;             ///< "torch", "jax"
   Json call;                         ///< in the form of the readers of calls (framework_calls.hpp)
   int64_t line = 0;                  ///< from 1
-  std::vector<std::string> guesses;  ///< guesses where the source is open: "seqlen is the first of 3 values"
+  std::vector<std::string> guesses;  ///< guesses about open facts: "seqlen is the first of 3 values"
 };
 
 /// The calls with known Q, K and V, in text order, without duplicates. Skips lines that are not Python and executes
-/// nothing: it follows computations only as far as sizes and types need. At most 16 calls, from the text that program_in() keeps.
+/// nothing: it follows computations only as far as sizes and types require. At most 16 calls, from the text that
+/// program_in() keeps.
 std::vector<SourceCall> source_calls(std::string_view text);
 
 }  // namespace attnprobe::frameworks

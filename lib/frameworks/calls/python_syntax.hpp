@@ -1,4 +1,4 @@
-// The syntax tree of Python source, by tree-sitter. Internal to lib/frameworks/calls.
+// The syntax tree of Python source, from tree-sitter. Internal to lib/frameworks/calls.
 #pragma once
 
 #include <tree_sitter/api.h>
@@ -10,11 +10,11 @@
 
 namespace attnprobe::frameworks {
 
-/// The limit on the nesting that is followed, of expressions and of statements.
+/// The limit on the nesting of expressions and statements.
 constexpr size_t deepest_python = 100;
 
-/// A node of a PythonTree, whose type is a word of tree-sitter's grammar ("call", "identifier", …). Valid as long as the
-/// tree and its text. A part that the source lacks is a node without a type, text and parts.
+/// A node of a PythonTree. Its type is a word of tree-sitter's grammar ("call", "identifier", …). Valid as long as the
+/// tree and its text. A missing part is a node without type, text and parts.
 class PythonNode {
  public:
   PythonNode() = default;

@@ -1,4 +1,4 @@
-// Values of Python as far as sizes need them, and the results of PyTorch's and JAX's functions on tensors.
+// Python values as far as sizes depend on them, and the results of PyTorch's and JAX's functions on tensors.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,10 @@ struct PythonArguments {
   Json named = Json::object();
 };
 
-/// The largest value that is used further: a list can double with every line.
+/// Larger values become unknown, because a list can double with every line.
 constexpr uint64_t largest_value = 4096;
 
-/// 1 plus the elements at any depth. Beyond `largest_value`, or 16 levels, only some larger number.
+/// 1 plus the number of elements at any depth. Beyond `largest_value` or 16 levels, any larger number.
 uint64_t size_of_value(const PythonValue& value);
 
 /// "+", "-", "*", "/", "//", "%", "**", "<<" of numbers, lists and tensors.

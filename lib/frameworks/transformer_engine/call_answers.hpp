@@ -18,7 +18,7 @@ struct TargetGroup {
   std::vector<gpu::Target> targets;
 };
 
-/// The graphs of these calls. Ragged graphs differ between targets, which then form two groups.
+/// The graphs of these calls. If ragged graphs differ between targets, the targets form two groups.
 std::vector<TargetGroup> transformer_engine_groups(const std::vector<TransformerEngineQuery>& queries,
                                                    const std::vector<gpu::Target>& targets, CudnnVersion cudnn_version);
 
@@ -34,7 +34,7 @@ struct TransformerEngineAnswer {
   const TransformerEngineQuery* query = nullptr;
   std::string target;
   std::string backend;  ///< "F16_arbitrary_seqlen", "FP8", "No_Backend"; "unknown" if cuDNN gave no answer
-  std::string why;      ///< the first rule or reason that refuses, or the engines that run it
+  std::string why;      ///< the first rule or reason against it, or the engines that run it
   std::vector<TransformerEnginePass> passes;
   std::vector<TransformerEngineRefusal> refusals;
   std::vector<TransformerEngineNote> changed, not_seen;

@@ -1,8 +1,8 @@
 // Transformer Engine's view of attention: the arguments of nvte_get_fused_attn_backend, the graphs that Transformer
-// Engine then shows to cuDNN, and its own rules.
+// Engine then passes to cuDNN, and its own rules.
 //
-// Follows pull request NVIDIA/TransformerEngine#2964 (July 2026), which made that call ask cudnn-frontend with an
-// opaque config. Field names, defaults and rules are those of its FusedAttnConfig. "TE" below is Transformer Engine.
+// Follows pull request NVIDIA/TransformerEngine#2964 (July 2026), after which that call asks cudnn-frontend with
+// an opaque config. Field names, defaults and rules are those of its FusedAttnConfig. "TE" below is Transformer Engine.
 #pragma once
 
 #include <array>
@@ -32,7 +32,7 @@ ATTNPROBE_ENUM(NvteBias, no_bias, pre_scale_bias, post_scale_bias, alibi)
 enum class NvteSoftmax { vanilla, off_by_one, learnable };
 ATTNPROBE_ENUM(NvteSoftmax, vanilla, off_by_one, learnable)
 enum class NvteScaling {
-  delayed_tensor_scaling,  ///< TE's name for one scale per tensor, current scaling included, and for no scaling
+  delayed_tensor_scaling,  ///< TE's name for one scale per tensor, including current scaling, and for no scaling
   mxfp8_1d_scaling,
   block_scaling_1d,
   block_scaling_2d,
@@ -41,7 +41,7 @@ enum class NvteScaling {
 ATTNPROBE_ENUM(NvteScaling, delayed_tensor_scaling, mxfp8_1d_scaling, block_scaling_1d, block_scaling_2d,
                nvfp4_1d_scaling)
 
-/// A remark on one field.
+/// A note on one field.
 struct TransformerEngineNote {
   std::string field;
   std::string value;
@@ -62,7 +62,7 @@ struct TransformerEngineQuery {
   std::string logged_on;                        ///< for a dump: "sm90, cuDNN 9.8.0, Transformer Engine 2.3.0"
   Json given = Json::object();                  ///< the given fields, under the names of the source
   std::vector<TransformerEngineNote> defaults;  ///< absent fields, with their assumed values
-  std::vector<TransformerEngineNote> outside;   ///< for a dump: fields that the call does not have
+  std::vector<TransformerEngineNote> outside;   ///< for a dump: fields that are not in the call
 
   bool is_training = false;
   int64_t batch_size = 0;
@@ -119,9 +119,9 @@ struct TransformerEngineDevice {
 
 /// The graphs of one call on one device, as TE builds them.
 struct TransformerEngineGraphs {
-  std::optional<attention::AttentionSpec> forward, backward;  ///< none: TE builds no graph; a refusal says why
+  std::optional<attention::AttentionSpec> forward, backward;  ///< none: TE builds no graph; a refusal gives the reason
   std::vector<TransformerEngineNote> changed;                 ///< values that replace a field's value in the graphs
-  std::vector<TransformerEngineNote> not_seen;                ///< fields that no graph shows to cuDNN
+  std::vector<TransformerEngineNote> not_seen;                ///< fields that are in no graph
 };
 TransformerEngineGraphs transformer_engine_graphs(const TransformerEngineQuery& query,
                                                   const TransformerEngineDevice& device);
@@ -130,22 +130,22 @@ TransformerEngineGraphs transformer_engine_graphs(const TransformerEngineQuery& 
 /// unknown id.
 bool has_fact(std::string_view id, const TransformerEngineDevice& device);
 
-/// Whether the size of ragged tensors in the graph is the token count; else it is the longest sequence. So the graphs
-/// of ragged calls differ between devices.
+/// Whether ragged tensors in the graph have the size of the token count, instead of the longest sequence. Therefore the
+/// graphs of ragged calls differ between devices.
 bool packs_tokens(const TransformerEngineDevice& device);
 
 /// The call as a flat object, with the keys of the conditions in lib/rules/transformer-engine.
 Json describe_call(const TransformerEngineQuery& query, const TransformerEngineDevice& device);
 
-/// A rule of Transformer Engine itself that refuses before cuDNN is asked.
+/// Transformer Engine's own rule, checked before cuDNN is asked.
 struct TransformerEngineRefusal {
   std::string pass;    ///< "forward", "backward", or "" for both
   std::string reason;  ///< one sentence
 };
 ATTNPROBE_JSON(TransformerEngineRefusal, pass, reason)
 
-/// All such rules that this call breaks on this device, in TE's order. TE's call then also asks cudnn-frontend
-/// (rules/framework_rules.hpp has its rules) and cuDNN.
+/// All such rules that this call breaks on this device, in TE's order. After them, TE asks cudnn-frontend (rules in
+/// rules/framework_rules.hpp) and cuDNN.
 std::vector<TransformerEngineRefusal> transformer_engine_refusals(const TransformerEngineQuery& query,
                                                                   const TransformerEngineDevice& device);
 

@@ -1,4 +1,4 @@
-// Shared by the two readers of Transformer Engine's calls. Not for users of the library.
+// Shared by the two readers of Transformer Engine's calls. Internal.
 #pragma once
 
 #include <string_view>
@@ -7,11 +7,11 @@
 
 namespace attnprobe::frameworks {
 
-/// The text before the dict of a dump, in any log.
+/// The text before a dump's dict, in any log.
 constexpr std::string_view transformer_engine_dump = "Running with config=";
 
-/// Reads a call from fields under the names of the C API. `query` has what is known besides them: name, origin, and
-/// notes on fields that the caller filled in. Throws Error(usage) with `origin` and the field.
+/// Reads a call from fields with the names of the C API. `query` already has name, origin, and notes on fields that the
+/// caller filled in. Throws Error(usage) with `origin` and the field.
 TransformerEngineQuery read_transformer_engine_fields(const Json& fields, TransformerEngineQuery query);
 
 /// All dumps of a log.

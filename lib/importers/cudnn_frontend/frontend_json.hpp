@@ -16,7 +16,7 @@ namespace attnprobe::importers {
 class FrontendPlace : public JsonView {
  public:
   explicit FrontendPlace(const Json& whole) : JsonView(whole, {"cudnn-frontend's JSON"}) {}
-  FrontendPlace(JsonView view) : JsonView(std::move(view)) {}  // NOLINT: the same thing with more words
+  FrontendPlace(JsonView view) : JsonView(std::move(view)) {}  // NOLINT: implicit conversion is meant
 
   /// "<place>: <value> is not allowed; allowed: …".
   [[noreturn]] void wrong(const std::string& allowed) const;
@@ -60,7 +60,7 @@ struct FrontendContext {
   std::optional<DataType> io, intermediate, compute;
 };
 
-/// A graph that parses a tensor only when it is used: those of nodes other than attention may contain anything.
+/// A graph that parses tensors only on use, because tensors of other nodes than attention may contain anything.
 class FrontendDocument {
  public:
   explicit FrontendDocument(const Json& json);

@@ -32,14 +32,14 @@ struct FrontendGraph {
   /// the pattern that cudnn-frontend chose; for another cuDNN, set it to Pattern::sdpa to choose again.
   std::optional<attention::AttentionSpec> spec;
   std::optional<graph::OpGraph> graph;
-  CudnnVersion cudnn_version;        ///< that cudnn-frontend ran with
-  FrontendVersion frontend_version;  ///< that wrote it
+  CudnnVersion cudnn_version;        ///< the cuDNN that cudnn-frontend ran with
+  FrontendVersion frontend_version;  ///< the cudnn-frontend that wrote it
   std::string name;                  ///< of the graph, else of its attention node; may be empty
   std::vector<std::string> tags;     ///< of all nodes: "SDPA", "POINTWISE", …
-  /// One per line: facts missing from the JSON, inferred values, and features that neither spec nor graph can hold.
+  /// One per line: facts missing from the JSON, inferred values, and features that neither spec nor graph can express.
   std::vector<std::string> notes;
   /// The plan of a serialized graph: {"cudnnVersion", "operationGraph", "engine", …}. Its operation graph is what cuDNN
-  /// really received, including score modifiers (import_backend_json).
+  /// actually received, including score modifiers (import_backend_json).
   std::optional<Json> stored_plan;
 };
 
@@ -49,10 +49,10 @@ bool is_frontend_json(const Json& json);
 /// Throws Error(usage) naming the JSON pointer, the value and what is allowed. Accepts any JSON.
 FrontendGraph import_frontend_json(const Json& json);
 
-/// Whether these bytes begin like output of graph.serialize(): a UBJSON object (JSON text does not).
+/// Whether these bytes begin like the output of graph.serialize(): a UBJSON object, not JSON text.
 bool is_frontend_serialization(std::string_view bytes);
 
-/// The JSON of graph.serialize(). Throws Error(usage) that names and locates the damage.
+/// The JSON of graph.serialize(). Throws Error(usage) with the damage and its place.
 Json read_frontend_serialization(std::string_view bytes);
 
 }  // namespace attnprobe::importers

@@ -7,16 +7,16 @@
 
 namespace attnprobe::importers {
 
-/// One of Q, K, V, O as the graph has it, not transposed.
+/// Q, K, V or O as in the graph, not transposed.
 struct StridedTensor {
   attention::TensorShape shape;
   attention::Strides strides{};
   bool ragged = false;
 };
 
-/// The layouts of Q, K and V. A name if one gives exactly these strides: "bshd", then interleaved ones such as "bs3hd",
-/// which all three, or K and V, must share. Otherwise the strides. If extents of 1 allow several names, the first of
-/// bshd, bhsd, sbhd wins.
+/// The layouts of Q, K and V. A name if it has exactly these strides: "bshd" first, then interleaved names such as
+/// "bs3hd", which all three, or K and V, must share. Otherwise the strides. If extents of 1 allow several names, the
+/// first of bshd, bhsd, sbhd wins.
 std::array<attention::TensorLayout, 3> layouts_of(const StridedTensor& q, const StridedTensor& k,
                                                   const StridedTensor& v);
 /// The layout of one tensor, without interleaving.

@@ -7,8 +7,8 @@
 namespace attnprobe::importers {
 
 bool is_attention_tag(const std::string& tag);
-/// The spec of the node at `index`. Notes in `result`, which has versions, context and stored plan, what does not fit.
-/// Throws Error(usage).
+/// The spec of the node at `index`. Adds notes about what does not fit to `result`, which already has versions, context
+/// and stored plan. Throws Error(usage).
 attention::AttentionSpec read_frontend_attention(const FrontendDocument& document, size_t index, FrontendGraph& result);
 
 bool is_primitive_tag(const std::string& tag);

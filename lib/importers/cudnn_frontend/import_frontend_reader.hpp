@@ -13,7 +13,7 @@ inline constexpr FrontendVersion first_with_ragged_offsets{1, 20, 0};
 /// The largest allowed extent.
 inline constexpr int64_t longest_extent = std::numeric_limits<int32_t>::max();
 
-/// Reads one node, once.
+/// Reads one node; use it once.
 class FrontendAttentionReader {
  public:
   FrontendAttentionReader(const FrontendDocument& document, size_t index, FrontendGraph& result);
@@ -29,7 +29,7 @@ class FrontendAttentionReader {
   FrontendPlace tensor_place(const FrontendTensor& t) const;
   DataType type_of(const FrontendTensor& t) const;
   bool wants_statistics() const;
-  // A port without a name is written under the first name of the table, "Q"; the later of the two remains.
+  // cudnn-frontend writes a port without a name under the table's first name, "Q"; the later of the two ports remains.
   void find_block_mask();
   // Q and K before their rotation by separate nodes.
   void read_ropes();
@@ -53,7 +53,7 @@ class FrontendAttentionReader {
   void conclude_raggedness();
   void read_layouts();
   void read_gradients();
-  // Offsets are in "tensors" only if they are also a port; a stored plan has all of them.
+  // "tensors" has offsets only if they are also a port; a stored plan has all of them.
   void read_offset_type();
   void set_offset_type(DataType type);
   std::optional<DataType> offset_type_in_plan(std::optional<graph::Uid> uid) const;
@@ -66,7 +66,7 @@ class FrontendAttentionReader {
   void read_bias(const FrontendTensor& t);
   void read_dropout();
   void read_fp8();
-  // Notes a tensor that differs from the one in the config's graph.
+  // Adds a note about a tensor that differs from its counterpart in the config's graph.
   void expect_like(const char* port, const FrontendTensor& t, const build::Dims& dims, const build::Dims& strides,
                    DataType type);
   void check_rows();

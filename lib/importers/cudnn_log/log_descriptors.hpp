@@ -1,4 +1,4 @@
-// Collects what cuDNN's log says about one thread's descriptors before an operation graph is finalized.
+// Collects facts from cuDNN's log about one thread's descriptors before an operation graph is finalized.
 #pragma once
 
 #include <map>
@@ -16,7 +16,7 @@ namespace attnprobe::importers {
 
 inline constexpr const char* graph_kind = "OPERATIONGRAPH";
 
-/// Where the log shows a port of an operation: in the trees, below `path`, or only when it is set.
+/// Where the log shows a port of an operation: in the trees, below `path`, or only in the call that sets it.
 struct LoggedPort {
   std::string kind;       ///< "OPERATION_MATMUL"
   const char* port;       ///< named as in for_each_port
@@ -24,7 +24,7 @@ struct LoggedPort {
   const char* attribute;  ///< "CUDNN_ATTR_OPERATION_MATMUL_ADESC"; "" for ports of the inner softmax
   bool is_output;
 };
-/// All ports of the table of operations. A port is listed twice if the tree of an inner softmax shows it.
+/// All ports of the table of operations. Ports in the tree of an inner softmax are listed twice.
 const std::vector<LoggedPort>& logged_ports();
 
 /// "OPERATION_MATMUL".
@@ -36,7 +36,7 @@ std::string logged_kind() {
 /// The uid of a tensor in a tree; nothing for an unset port (nbDims and uid are -1 there).
 std::optional<graph::Uid> logged_uid(const log::LogNode* tensor);
 
-/// Whether descriptors of this kind belong to an operation graph: tensors, operations, what they compute.
+/// Whether descriptors of this kind belong to an operation graph: tensors, operations, their computations.
 bool is_graph_part(const std::string& kind);
 
 struct LoggedAttribute {
@@ -52,14 +52,14 @@ struct LoggedDescriptor {
   std::string signature;                              ///< log_signature(tree)
   std::map<std::string, LoggedAttribute> attributes;  ///< by name, CUDNN_ATTR_TENSOR_DIMENSIONS
   std::shared_ptr<const LoggedDescriptor> math;       ///< the POINTWISE, RNG, … of an operation
-  bool math_is_certain = true;                        ///< no other descriptor with the same tree differs
+  bool math_is_certain = true;                        ///< all descriptors with the same tree are equal
   size_t graph = 0;                                   ///< the number of operation graphs before it
 };
 using LoggedDescriptorPointer = std::shared_ptr<const LoggedDescriptor>;
 
-/// Follows one thread. SetAttribute shows the content of its receiver, but not the address; for a descriptor value it
-/// shows the address, but not the content. So a descriptor is everything set between its creation and its finalize. An
-/// address is resolved once a tree shows the port that it was set for.
+/// Follows one thread. SetAttribute logs the content of the descriptor that it changes, but not its address. For a
+/// descriptor as value it logs the address, but not the content. So a descriptor is everything set between its creation
+/// and its finalize. An address is resolved when a tree shows the port to which it was set.
 class LoggedDescriptors {
  public:
   void create(const std::string& kind);
@@ -69,18 +69,18 @@ class LoggedDescriptors {
   /// An operation graph was finalized: later calls belong to the next one.
   void next_graph();
 
-  /// The operation for a node in a graph's tree: the first unused one of `kind` with that signature, from the latest
-  /// graph that has one. Without a signature, the first of the current graph. `used` lists the used ones.
+  /// The operation for a node in a graph's tree: the first unused operation of `kind` with that signature, from the
+  /// latest graph that has one. Without a signature, the first of the current graph. `used`: operations already used.
   LoggedDescriptorPointer operation(const std::string& kind, const std::optional<std::string>& signature,
                                     std::set<const LoggedDescriptor*>& used) const;
   /// The last finalized tensor with that uid, or nullptr.
   LoggedDescriptorPointer tensor(graph::Uid uid) const;
-  /// Tensors made for the current graph, in order; destroyed ones last.
+  /// Tensors made for the current graph, in order; destroyed tensors last.
   std::vector<LoggedDescriptorPointer> new_tensors() const;
 
   struct Address {
     std::optional<graph::Uid> shown;  ///< a tree showed it as this tensor
-    /// The one tensor finalized since the previous use of an address; for a ragged offset the last one finalized.
+    /// The only tensor finalized since the previous use of an address; for a ragged offset, the last finalized tensor.
     std::optional<graph::Uid> made_for;
     std::optional<graph::Uid> from_older;  ///< its tensor in an older graph
     size_t graph = 0;
@@ -88,16 +88,17 @@ class LoggedDescriptors {
   };
   /// A tensor's address in LoggedAttribute::values: "0x55ec38d402d0 2" is the second tensor there.
   const Address* address(const std::string& text) const;
-  /// Records that an address is this tensor's.
+  /// Records that an address belongs to this tensor.
   void learn(const std::string& text, graph::Uid uid) { addresses_[text].shown = uid; }
 
   /// The value of CUDNN_ATTR_OPERATIONGRAPH_OPS: the kinds of the operations, in order.
   const std::vector<std::string>& graph_operations() const { return graph_operations_; }
-  /// The graph's operations: the last ones finalized before, if they are of these kinds in this order. Else empty.
+  /// The graph's operations: the last ones finalized before it, if they have these kinds in this order. Otherwise
+  /// empty.
   const std::vector<LoggedDescriptorPointer>& last_operations() const { return last_operations_; }
   /// Other attributes of the current graph, by name: CUDNN_ATTR_OPERATIONGRAPH_HANDLE, ….
   const std::map<std::string, LoggedAttribute>& graph_attributes() const;
-  /// The number of messages about the current graph that are truncated before they name the attribute.
+  /// The number of messages about the current graph that are truncated before the attribute's name.
   size_t cut_graph_attributes() const { return cut_graph_attributes_; }
 
  private:
@@ -116,7 +117,7 @@ class LoggedDescriptors {
   std::vector<LoggedDescriptorPointer> new_tensors_, destroyed_tensors_;
   std::vector<graph::Uid> since_last_use_;  ///< finalized since the last use of an address
   std::map<std::string, Address> addresses_;
-  std::map<std::string, size_t> tensors_at_;  ///< the number of tensors so far at an address
+  std::map<std::string, size_t> tensors_at_;  ///< number of tensors so far at an address
   std::vector<std::string> graph_operations_;
   std::vector<LoggedDescriptorPointer> last_operations_;
   size_t cut_graph_attributes_ = 0;

@@ -12,14 +12,14 @@ struct LoggedOperation {
   std::string kind;                    ///< "OPERATION_MATMUL"
   std::string label;                   ///< for messages: "operation 5 (BINARY_SELECT)"
   const log::LogNode* tree = nullptr;  ///< from its own message, else from the graph's
-  LoggedDescriptorPointer record;      ///< nullptr if the log lacks the calls that made it
+  LoggedDescriptorPointer record;      ///< nullptr if the log lacks the calls that created it
 
-  /// The attribute of the operation, or of what it computes (POINTWISE, RNG, …); nullptr if it was not set.
+  /// The attribute of the operation or of its computation (POINTWISE, RNG, …); nullptr if it was not set.
   const LoggedAttribute* attribute(const std::string& name) const;
 };
 
-/// The operations of one graph. Trees from the graph's message are replaced by those of the operations' own messages,
-/// which are not truncated.
+/// The operations of one graph. Prefers the trees of the operations' own messages, which are not truncated, to those of
+/// the graph's message.
 class LoggedOperations {
  public:
   /// `known` may be nullptr.
@@ -41,7 +41,7 @@ class LoggedOperations {
   std::set<const LoggedDescriptor*> used_;
 };
 
-/// The tensors of one graph, found by trees and by the addresses that ports were set to.
+/// The tensors of one graph, found through trees and the addresses set as ports.
 class LoggedTensors {
  public:
   /// `known` may be nullptr.
@@ -49,9 +49,9 @@ class LoggedTensors {
 
   /// Excludes tensors in trees from the candidates for an address. Call it for all operations before `port`.
   void show(const LoggedOperation& operation);
-  /// The tensor at a port; nothing if the port is not set or the tensor is lost (then `missing` says so).
+  /// The tensor at a port; nothing if the port is not set, or if the tensor is lost (then noted in `missing`).
   std::optional<graph::Uid> port(const LoggedOperation& operation, const std::string& name);
-  /// Adds a tensor that the log does not have.
+  /// Adds a tensor that is not in the log.
   graph::Uid add(graph::Tensor tensor);
   /// Resolves ragged offsets; may add tensors. Call it last.
   void finish();
