@@ -54,7 +54,7 @@ E enum_of(const Json& json) {
 }  // namespace attnprobe
 
 // NOLINTBEGIN(bugprone-macro-parentheses): a type cannot be in parentheses.
-//  Defines to_json and from_json in the enum's namespace. EnumNames must be specialised first.
+/// Defines to_json and from_json in the enum's namespace. EnumNames must be specialised first.
 #define ATTNPROBE_JSON_ENUM(Enum)                                     \
   inline void to_json(::attnprobe::Json& json, Enum value) {          \
     json = ::attnprobe::name_of(value);                               \

@@ -23,7 +23,7 @@
   X(offsets_dv, "offsets of dV")                                                                              \
   X(offsets_page_table_k, "offsets of page table of K") X(offsets_page_table_v, "offsets of page table of V") \
   X(angles_q, "angles of Q") X(angles_k, "angles of K")                                                       \
-  /* applied to the scores */                                                                                  \
+  /* applied to the scores */                                                                                 \
   X(scale, "scale") X(bias, "bias") X(d_bias, "dBias") X(sink, "sink") X(d_sink, "dSink")                     \
   X(alibi_slopes, "ALiBi slopes") X(block_mask, "block mask") X(mask, "mask")                                  \
   X(head_factors, "head factors") X(score_factors, "score factors")                                           \

@@ -10,10 +10,10 @@
 
 namespace attnprobe::replay {
 
-/// A graph that is in no log entry.
+/// A graph without a log entry.
 LoggedGraph graph_without_log(importers::ImportedGraph imported, CudnnVersion cudnn_version);
 
-/// Reads a log or a JSON document; the content tells which. `problem` as in read_input(). Throws Error(usage) for a
+/// Reads a log or a JSON document, detected from its content. `problem` as in read_input(). Throws Error(usage) for a
 /// broken document.
 LogHistory read_history(const std::string& name, const GiveText& give, std::string* problem);
 

@@ -1,4 +1,4 @@
-// Log lines that are not cuDNN's entries: text of the program above it, and pasted reasons. Not installed.
+// Log lines that are not cuDNN's entries: output of the program itself, and pasted reasons. Not installed.
 #pragma once
 
 #include <cstdint>
@@ -12,14 +12,14 @@
 
 namespace attnprobe::replay {
 
-/// Adds to a history cudnn-frontend's graphs, and the lines in which a program reports that it has no engine.
+/// Adds to a history cudnn-frontend's graphs, and the lines in which a program reports that it found no engine.
 class TextOfOthers {
  public:
   explicit TextOfOthers(LogHistory& history) : history_(history) {}
 
   void take(std::string_view line, int64_t number);
 
-  /// Lines with cuDNN's reasons but without an entry's head, each from the start of the reason.
+  /// Lines with cuDNN's reasons but without an entry's head, each beginning at the reason.
   std::vector<std::string> take_reasons() { return std::move(reasons_); }
 
  private:

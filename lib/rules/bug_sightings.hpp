@@ -1,5 +1,5 @@
-// Where a known bug was tested and what happened. These measurements accompany the rules; `attnprobe bugs run --record`
-// writes rules/cudnn/sightings.json.
+// Tests of known bugs and their outcomes. These measurements accompany the rules; `attnprobe bugs run --record` writes
+// rules/cudnn/sightings.json.
 #pragma once
 
 #include <optional>
@@ -14,15 +14,15 @@
 
 namespace attnprobe::rules {
 
-/// The outcome of a bug's experiment; of several plans the worst.
+/// The outcome of a bug's experiment: the worst over its plans.
 enum class Seen {
-  right,             ///< every proposed plan ran and computed what the graph says
-  refused,           ///< cuDNN proposes nothing that passes its check
+  right,             ///< every proposed plan ran with correct results
+  refused,           ///< no proposal of cuDNN passes its check
   does_not_compile,  ///< a plan that passes the check does not compile
   wrong_result,
   error,    ///< a CUDA or cuDNN error while a plan ran
-  hung,     ///< in cuDNN or in a plan
-  crashed,  ///< the process that asked cuDNN or ran a plan
+  hung,     ///< crash in cuDNN or in a plan
+  crashed,  ///< hang of the process that asked cuDNN or ran a plan
   not_run,  ///< too little memory, no data, or no GPU: no outcome
 };
 ATTNPROBE_ENUM(Seen, right, refused, does_not_compile, wrong_result, error, hung, crashed, not_run)
@@ -30,13 +30,13 @@ ATTNPROBE_ENUM(Seen, right, refused, does_not_compile, wrong_result, error, hung
 /// One experiment on one GPU with one cuDNN.
 struct BugSighting {
   std::string bug;  ///< KnownBug::id
-  std::string gpu;  ///< the catalogue's id, "h200"; else the name
+  std::string gpu;  ///< the catalogue's id, "h200"; otherwise the name
   bool simulated = false;
   std::string cudnn;   ///< "9.19.0"
   std::string driver;  ///< the driver's CUDA version, "13.0"; "" for a simulated GPU
   std::string date;    ///< "2026-11-23"
   Seen seen = Seen::not_run;
-  std::string what;  ///< "engine 2 KERNEL_CFG=7: O: 3 of 4096 elements are wrong, …"; "" if all is right
+  std::string what;  ///< "engine 2 KERNEL_CFG=7: O: 3 of 4096 elements are wrong, …"; "" if all results are right
 };
 
 ATTNPROBE_JSON(BugSighting, bug, gpu, simulated, cudnn, driver, date, seen, what)
@@ -47,18 +47,17 @@ bool is_seen(Seen seen);
 /// The built-in sightings, in the order of the file.
 const std::vector<BugSighting>& bug_sightings();
 
-/// Parses a file of that form. Throws Error(usage) naming file, place, value and what is allowed.
+/// Parses a file of sightings. Throws Error(usage) naming file, place, value and what is allowed.
 std::vector<BugSighting> parse_sightings(std::string_view text, const std::string& file);
 
-/// `added` over `before`: a sighting replaces an older one of the same bug, GPU and cuDNN. Sorted by bug, GPU and
-/// version.
+/// Merges `added` into `before`: a new sighting replaces an older one of the same bug, GPU and cuDNN. Sorted by bug,
+/// GPU and version.
 std::vector<BugSighting> merged(std::vector<BugSighting> before, const std::vector<BugSighting>& added);
 
 /// The file's content, one sighting per line.
 std::string sightings_text(const std::vector<BugSighting>& sightings);
 
-/// Whether some problem may have the bug on that cuDNN and GPU; either may be unknown. Conditions on anything else
-/// count as met.
+/// Whether the bug may affect any problem on that cuDNN and GPU; either may be unknown. Other conditions count as met.
 bool may_apply(const Json& when, std::optional<CudnnVersion> cudnn, std::optional<int> sm);
 
 /// The versions that a condition names, in words: "9.19.0 to before 9.26.0", "every version".

@@ -21,7 +21,7 @@
 
 namespace attnprobe::rules {
 
-/// Throws Error at the place of an unknown operator, an invalid value, or a key that is not one of `keys`.
+/// Throws Error at the place of an unknown operator, an invalid value, or a key that is not in `keys`.
 void check_condition(const JsonView& condition, const std::vector<ProblemKey>& keys = problem_keys());
 
 /// Preconditions: check_condition(condition) passed; `problem` has a value, or null, for every key.

@@ -18,10 +18,10 @@ struct ProblemKey {
   std::string name;  ///< "head_dim_qk"
   KeyKind kind = KeyKind::boolean;
   std::vector<std::string> values;  ///< the allowed values of a text
-  std::string help;                 ///< one line; says when the value is null
+  std::string help;                 ///< one line; includes when the value is null
 };
 
-/// Every key of describe_problem, in its order.
+/// Every key of describe_problem, in order.
 const std::vector<ProblemKey>& problem_keys();
 
 /// Null for an unknown key.

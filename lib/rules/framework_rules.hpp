@@ -1,6 +1,7 @@
-// Rules of frameworks above cuDNN: which calls they refuse before they ask it, and how their graphs depend on versions.
-// The data is in lib/rules/<framework>/<version>.json. A file may also cover earlier releases ("oldest"); an entry then
-// gives its range. A new file is built in and found by its name. docs/how-it-works.md describes the format.
+// Rules of frameworks above cuDNN: which calls they refuse before asking cuDNN, and how their graphs depend on
+// versions. The data is in lib/rules/<framework>/<version>.json. A file may also cover earlier releases ("oldest"); its
+// entries then have ranges. A new file is built in automatically and found by its name. docs/how-it-works.md describes
+// the format.
 #pragma once
 
 #include <map>
@@ -15,7 +16,7 @@
 
 namespace attnprobe::rules {
 
-/// The releases that have an entry, "1.25" to "1.26"; "" means from the oldest, or to the newest, that the file covers.
+/// The releases with an entry, "1.25" to "1.26"; "" means from the oldest, or to the newest, that the file covers.
 struct Releases {
   std::string from, until;
 };
@@ -23,7 +24,8 @@ struct Releases {
 /// A check that the framework makes before it asks cuDNN.
 struct FrameworkRule {
   std::string id;
-  std::string pass;     ///< "forward" or "backward" if a call asks for both and only that one is refused; else ""
+  std::string pass;     ///< "forward" or "backward" if a call requests both passes and only this pass is refused;
+                        ///< otherwise ""
   std::string status;   ///< the framework's own: "GRAPH_NOT_SUPPORTED", "exception"; "" if it has none
   std::string message;  ///< the start of the framework's message, or its reason; "{key}" is replaced by the key's value
   Source source;
@@ -33,7 +35,7 @@ struct FrameworkRule {
   bool of_package = false;  ///< see is_of_package()
 };
 
-/// A feature that keeps a graph from the unified operation.
+/// A feature that prevents the unified operation.
 struct FormNeed {
   std::string id;
   std::string feature;      ///< "a block mask"
@@ -44,12 +46,12 @@ struct FormNeed {
   Releases releases;
 };
 
-/// How the framework wires its graphs, from a version on or in some problems.
+/// How the framework wires its graphs, from some version on or for some problems.
 struct FrameworkFact {
   std::string id;
-  std::string what;          ///< words that can follow "; "
+  std::string what;          ///< text after "; "
   CudnnVersion cudnn_from;   ///< unknown: every version
-  CudnnVersion cudnn_below;  ///< the first version that it no longer holds for; unknown: none
+  CudnnVersion cudnn_below;  ///< first version to which it no longer applies; unknown: none
   Json when;                 ///< null: always
   Source source;
 
@@ -66,14 +68,14 @@ struct ForcedConfigRule {
 };
 
 struct FrameworkRules {
-  std::string framework;                ///< its folder: "cudnn-frontend"
-  std::string version;                  ///< "1.32.0"; of rules for an older release that release: "1.23"
+  std::string framework;                ///< name of its folder: "cudnn-frontend"
+  std::string version;                  ///< "1.32.0"; for an older release, that release: "1.23"
   std::string oldest;                   ///< the first release that the file covers, "1.23"; "": only its own version
   std::vector<ProblemKey> keys;         ///< the keys of its conditions: a problem's, or the file's own
   std::vector<FrameworkRule> refusals;  ///< in the framework's order
   std::vector<FormNeed> unified;        ///< also in the framework's order
   std::vector<FrameworkFact> facts;
-  std::vector<ForcedConfigRule> forced_configs;  ///< the first that holds applies
+  std::vector<ForcedConfigRule> forced_configs;  ///< the first entry whose condition holds applies
 
   /// Throws Error(internal) for an unknown id.
   const FrameworkFact& fact(std::string_view id) const;
@@ -87,19 +89,19 @@ struct FrameworkVersion {
 };
 const std::vector<FrameworkVersion>& framework_versions();
 
-/// The newest rules that the word covers: "" any, "1.23" also 1.23.0. A file that covers several releases gives what
-/// holds for the requested one. Read once, at the first call. Throws Error(internal) if there are none, or with file,
-/// entry and problem.
+/// The newest rules that the word covers: "" any, "1.23" also 1.23.0. A file that covers several releases is reduced to
+/// the requested one. Read once, at the first call. Throws Error(internal) if there are none, or with file, entry and
+/// problem.
 const FrameworkRules& framework_rules(std::string_view framework, std::string_view version = "");
 
 /// The rules of a release of cudnn-frontend, "1.23"; by default the newest that attnprobe knows.
 const FrameworkRules& frontend_rules(const std::optional<std::string>& release = {});
 
-/// cudnn-frontend's answer if this one of `rules` holds.
+/// cudnn-frontend's answer if this rule of `rules` refuses.
 FrontendAnswer answer_of(const FrameworkRules& rules, const FrameworkRule& rule);
 
-/// Whether only the Python package refuses, because it is compiled for a newer cuDNN than the one that runs. Programs
-/// compiled for theirs are not affected.
+/// Whether only the Python package refuses, because it was compiled for a newer cuDNN than the loaded one. Programs
+/// compiled for their own cuDNN are not affected.
 bool is_of_package(const FrontendAnswer& answer);
 
 /// The rules that refuse, in order. `problem`: a flat object with every key of `rules`.
@@ -108,7 +110,7 @@ std::vector<const FrameworkRule*> refusals_of(const FrameworkRules& rules, const
 /// The rule's message for this problem, with each "{key}" replaced.
 std::string message_for(const FrameworkRule& rule, const Json& problem);
 
-/// `file`: "cudnn-frontend/1.32.json". Returns what holds for `release`, or everything ("all"). Throws Error(internal)
+/// `file`: "cudnn-frontend/1.32.json". Returns the entries for `release`, or everything ("all"). Throws Error(internal)
 /// as above.
 FrameworkRules parse_framework_rules(std::string_view text, const std::string& file, std::string_view release = "all");
 

@@ -1,4 +1,4 @@
-// Values of a flat problem that derive from a config's sizes, strides and lengths. Not installed.
+// Values of a flat problem derived from a config's sizes, strides and lengths. Not installed.
 #pragma once
 
 #include "attention/spec.hpp"
@@ -9,15 +9,15 @@ namespace attnprobe::rules {
 /// Whether the head dimension has stride 1 in every tensor.
 bool contiguous_head_dim(const attention::AttentionSpec& spec);
 
-/// Whether every tensor has the order batch, token, head, head dimension; `compact`: without gaps.
+/// Whether every tensor has the order batch, token, head, head dimension; `compact`: also without gaps.
 bool all_bshd(const attention::AttentionSpec& spec, bool compact);
 
 /// Whether the strides in use are multiples of 16 bytes. PyTorch's nested tensors have a batch stride of 2147483647;
-/// their results are right on an H200 with PyTorch's engine (docs/running.md).
+/// their results are correct on an H200 with PyTorch's engine (docs/running.md).
 bool strides_of_16_bytes(const attention::AttentionSpec& spec);
 
 /// The first tensor with a stride that is not a multiple of 16 bytes, along an axis with more than one element. The
-/// batch of a ragged tensor counts too. cudnn-frontend 1.32 checks the same (misaligned_stride_dimension,
+/// batch axis of a ragged tensor also counts. cudnn-frontend 1.32 checks the same (misaligned_stride_dimension,
 /// node_interface.h). Null if every tensor is fine.
 Json misaligned_tensor(const attention::AttentionSpec& spec);
 
@@ -25,7 +25,7 @@ Json misaligned_tensor(const attention::AttentionSpec& spec);
 /// are given. Null if nothing is ragged.
 Json largest_offset(const attention::AttentionSpec& spec);
 
-/// Whether lengths and window leave some query without a key; null if the lengths are not given.
+/// Whether lengths and window leave any query without keys; null if the lengths are unknown.
 Json rows_without_keys(const attention::AttentionSpec& spec);
 
 }  // namespace attnprobe::rules

@@ -1,7 +1,7 @@
-// Version rules: what features require of cuDNN and GPU, known bugs, and refusals of cudnn-frontend. All are built-in
-// data: lib/rules/cudnn/requirements.json and known_bugs.json, and the framework files (framework_rules.hpp). Their
-// conditions (condition.hpp) apply to a flat problem (flat_problem.hpp). Rules never decide a verdict: cuDNN does.
-// docs/how-it-works.md says how to add an entry.
+// Version rules: the requirements of features on cuDNN and GPU, known bugs, and cudnn-frontend's refusals. All are
+// built-in data: lib/rules/cudnn/requirements.json and known_bugs.json, and the framework files (framework_rules.hpp).
+// Their conditions (condition.hpp) apply to a flat problem (flat_problem.hpp). Rules never decide a verdict; only cuDNN
+// does. docs/how-it-works.md says how to add an entry.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ struct Source {
 };
 ATTNPROBE_JSON(Source, text, url)
 
-/// A feature that the problem uses and that this cuDNN or GPU lacks.
+/// A feature that the problem uses but this cuDNN or GPU lacks.
 struct Requirement {
   std::string id;
   std::string feature;  ///< in plain words: "paged K/V"
@@ -39,9 +39,10 @@ struct KnownBug {
   std::string id;
   std::string what;               ///< what goes wrong, and when
   std::string advice;             ///< the workaround
-  std::string fixed_in;           ///< the first cuDNN without it; "" if none is known
-  bool of_compiling = false;      ///< a kernel does not compile: a first choice that was compiled disproves it
-  bool of_other_configs = false;  ///< the first choice is right; it affects programs that tune over other configs
+  std::string fixed_in;           ///< the first cuDNN without the bug; "" if unknown
+  bool of_compiling = false;      ///< a kernel does not compile; a compiled first choice disproves the bug
+  bool of_other_configs = false;  ///< the first choice is correct; the bug affects programs that tune over other
+                                  ///< configs
   Source source;
 };
 ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, of_compiling, of_other_configs, source)
@@ -49,13 +50,13 @@ ATTNPROBE_JSON(KnownBug, id, what, advice, fixed_in, of_compiling, of_other_conf
 /// The answer of cudnn-frontend's support surface, before it asks cuDNN.
 struct FrontendAnswer {
   std::string version;   ///< of cudnn-frontend: "1.32.0", or an older requested release: "1.23"
-  bool refuses = false;  ///< if false, the rest is empty
+  bool refuses = false;  ///< if false, the other members are empty
   std::string id;
   std::string status;   ///< cudnn-frontend's: GRAPH_NOT_SUPPORTED, …, or exception
   std::string message;  ///< the start of its message
   Source source;
-  std::string from;   ///< the first release with the rule, "1.29"; "": the oldest known has it
-  std::string until;  ///< the last release with it; "": the newest known has it
+  std::string from;   ///< the first release with the rule, "1.29"; "": the oldest known release has it
+  std::string until;  ///< the last release with the rule; "": the newest known release has it
 };
 ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source, from, until)
 
@@ -63,11 +64,11 @@ ATTNPROBE_JSON(FrontendAnswer, version, refuses, id, status, message, source, fr
 /// capability: 90) lacks. Precondition, here and below: the spec has no contradictions.
 std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
-/// Whether a GPU of that compute capability meets the problem's requirements on GPUs, ignoring those on cuDNN.
+/// Whether a GPU of that compute capability meets the problem's GPU requirements; ignores cuDNN requirements.
 bool gpu_suffices(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 /// The first cuDNN that meets all requirements of the problem on a GPU of that compute capability. None if the rules
-/// name no version, or if no version does there.
+/// name no version, or if no version meets them on that GPU.
 std::optional<CudnnVersion> first_version(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
 std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
@@ -75,21 +76,21 @@ std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVers
 /// None for patterns that cudnn-frontend lacks. Assumes that cudnn-frontend is compiled against the cuDNN that runs.
 std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& spec, CudnnVersion cudnn_version, int sm);
 
-// ---- the data as it is read
+// ---- data as read from the files
 
-/// An entry's examples. Each is an object of config fields, `cudnn` ("9.14.0") and `sm`, over a base that the reader of
-/// the examples chooses. Members of `unaffected` override `affected`.
+/// An entry's examples. Each is an object of config fields, `cudnn` ("9.14.0") and `sm`, over a base chosen by the
+/// reader of the examples. Members of `unaffected` override `affected`.
 struct Examples {
-  Json affected;                 ///< null if no config reaches the entry
+  Json affected;                 ///< null if no config can trigger the entry
   std::vector<Json> unaffected;  ///< not empty if `affected` is set
 };
 
 struct RequirementRule {
-  Requirement entry;         ///< without its text, which depends on the problem
+  Requirement entry;         ///< without `text`, which depends on the problem
   Json when;                 ///< which problems use the feature
-  CudnnVersion cudnn_from;   ///< the first version that has it; unknown: any
-  CudnnVersion cudnn_below;  ///< the first version that lost it; unknown: none
-  bool never = false;        ///< no version has it
+  CudnnVersion cudnn_from;   ///< the first version with the feature; unknown: any
+  CudnnVersion cudnn_below;  ///< the first version without the feature again; unknown: none
+  bool never = false;        ///< no version has the feature
   Json sm;                   ///< condition on the flat problem; null: any GPU
   Examples examples;
 };
@@ -101,13 +102,14 @@ struct KnownBugRule {
   KnownBug entry;
   std::vector<BugShows> shows;  ///< not empty; wrong results by default
   std::string
-      experiment;  ///< command-line options that show it where it exists: "--pass bprop --heads 8 …"; "": unknown
+      experiment;  ///< command-line options that show the bug on affected versions: "--pass bprop --heads 8 …"; "":
+                   ///< unknown
   Json when;
   Examples examples;
 };
 
-/// Each throws Error(internal) naming file, entry and problem: an unknown member, key, operator or value, a missing
-/// one, or a duplicate id.
+/// Each throws Error(internal) naming file, entry and problem: for an unknown or missing member, key, operator or
+/// value, or a duplicate id.
 std::vector<RequirementRule> parse_requirements(std::string_view text);
 std::vector<KnownBugRule> parse_known_bugs(std::string_view text);
 

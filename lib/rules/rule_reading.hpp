@@ -23,15 +23,15 @@ std::string_view embedded_file(std::string_view name);
 /// The root of a file's errors: all errors below it are internal and name the file.
 JsonSource rule_source(const std::string& file);
 
-/// A text that is not blank.
+/// A non-blank text.
 std::string words_in(const JsonView& view);
-/// Unknown if absent; a version is written in full, "9.14.0".
+/// Unknown if absent; versions are written in full, "9.14.0".
 CudnnVersion version_in(const std::optional<JsonView>& view);
 Source source_in(const JsonView& view);
 Json condition_in(const JsonView& view, const std::vector<ProblemKey>& keys = problem_keys());
 Examples take_examples(JsonObject& entry);
 
-/// The entries of a list, each named "<file>, <id>" in messages. Adds their ids to `ids`; duplicates are refused.
+/// The entries of a list, each named "<file>, <id>" in messages. Adds their ids to `ids`; refuses duplicates.
 std::vector<JsonObject> entries_in(const JsonView& list, const std::string& file, std::set<std::string>& ids);
 
 }  // namespace attnprobe::rules

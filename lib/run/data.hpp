@@ -19,12 +19,13 @@ struct Lengths {
 };
 
 enum class Use {
-  input,    ///< given before the run
-  output,   ///< compared after it
-  scratch,  ///< memory that the caller provides for the graph; its content is meaningless
+  input,    ///< input, filled before the run
+  output,   ///< output, compared after the run
+  scratch,  ///< scratch memory that the caller provides; its content is meaningless
 };
 
-/// Interleaved tensors ("bs3hd") share one memory. This one begins `offset` elements after the first one's start.
+/// Interleaved tensors ("bs3hd") share one memory. This tensor begins `offset` elements after the start of the first
+/// tensor.
 struct Sharing {
   graph::Uid first = 0;
   int64_t offset = 0;
@@ -34,25 +35,25 @@ struct Sharing {
 struct TensorData {
   graph::Uid uid = 0;
   Use use = Use::input;
-  int64_t elements = 0;           ///< from the first to the last, including gaps
+  int64_t elements = 0;           ///< elements from the first to the last, including gaps
   std::optional<Sharing> shares;  ///< none: separate memory
   std::vector<int64_t> integers;  ///< contents of lengths, offsets, tables and seeds, in memory order
   std::vector<double> reals;      ///< contents of ALiBi slopes and angles: f32, in memory order
   kernels::FillArgs fill{};       ///< used if both are empty
   bool derived = false;           ///< Stats and O of a backward graph: computed from the other inputs
-  bool reordered = false;         ///< in cuDNN's undocumented F16x16 order, so not compared
-  bool mask_dump = false;         ///< a drawn dropout mask, which may omit elements after the sequences
+  bool reordered = false;         ///< has cuDNN's undocumented F16x16 order, so it is not compared
+  bool mask_dump = false;         ///< a drawn dropout mask, in which elements after the sequences may be missing
   std::vector<int32_t> rows;      ///< lengths; elements after them may hold anything; empty: all count
   int sequence_axis = 2;          ///< the axis of the lengths
 };
 
 struct GraphData {
   Lengths lengths;
-  std::vector<TensorData> tensors;  ///< every real tensor; offsets come before their tensors
+  std::vector<TensorData> tensors;  ///< every real tensor; offsets precede their tensors
   bool backward = false;            ///< the graph computes gradients
 };
 
-/// Throws Error(usage) for an unknown regime, lengths that do not fit, and offset units that do not divide a token.
+/// Throws Error(usage) for an unknown regime, unsuitable lengths, and offset units that do not divide a token.
 GraphData plan_data(const graph::OpGraph& graph, const RunOptions& options);
 
 }  // namespace attnprobe::run

@@ -15,10 +15,10 @@ using Stage = std::function<void(const probe::Stage& stage)>;
 
 class PlanKeeper {
  public:
-  /// The device must outlive this. A simulated device works too: its plans are built and not loaded.
+  /// The device must outlive this. A simulated device also works: its plans are built but not loaded.
   explicit PlanKeeper(const cudnn::DeviceContext& device) : device_(device) {}
 
-  /// Forgets the previous graph's plans. Throws Error(cudnn) if cuDNN refuses the graph itself.
+  /// Forgets the previous graph's plans. Throws Error(cudnn) if cuDNN refuses the graph.
   const probe::BuiltPlan& plan(const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
                                const Stage& stage);
 

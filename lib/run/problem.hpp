@@ -15,7 +15,7 @@ namespace attnprobe::run {
 /// Runs the plan once on the problem's buffers, ordered with the device's other work.
 using Execute = std::function<void()>;
 
-/// On each side of a buffer. Wide enough to catch a tile written a row or two too far, in any type.
+/// On each side of a buffer. Wide enough to catch a tile written one or two rows too far, in any type.
 inline constexpr size_t guard_bytes = size_t{128} << 10;
 
 class Problem {
@@ -28,17 +28,17 @@ class Problem {
   /// The memory of each real tensor, except by-value scalars.
   std::map<Uid, void*> pointers() const;
 
-  /// Views of all tensors, and of only those given before a run.
+  /// Views of all tensors, and of inputs only.
   const Inputs& views() const { return inputs_; }
   Inputs inputs() const;
 
-  /// Poisons outputs and clears the memory that an old cuDNN needs cleared. Call it before every run whose outputs
-  /// count.
+  /// Poisons outputs and clears the memory that old cuDNNs expect cleared. Call it before every run whose outputs are
+  /// used.
   void reset_outputs();
 
-  /// Runs the plan and compares every output with the reference, which is made at the first call, and again for another
-  /// dropout mask. Also finds unwritten elements and writes outside the tensors. Then compares `repeats` more runs bit
-  /// by bit. Throws what `execute` throws.
+  /// Runs the plan and compares every output with the reference, which is computed at the first call and again for
+  /// another dropout mask. Also finds unwritten elements and writes outside the tensors. Then compares `repeats` more
+  /// runs bit by bit. Rethrows exceptions of `execute`.
   probe::RunFindings verify(const Execute& execute, int64_t repeats);
 
   const GraphData& data() const { return data_; }
@@ -53,7 +53,7 @@ class Problem {
     int64_t unwritten = 0, outside = 0;  // elements
   };
   struct Place {
-    Uid buffer = 0;  // by its first tensor
+    Uid buffer = 0;  // key: its first tensor
     View view{};
     char* data = nullptr;
   };
@@ -86,22 +86,22 @@ class Problem {
   Memory lengths_q_, lengths_kv_, mask_memory_, old_mask_;
   bool mask_known_ = false;
   std::map<Uid, Value> reference_;
-  std::string no_reference_;  // why there is none
+  std::string no_reference_;  // why there is no reference
 };
 
 /// Copies one view to another of the same dims, converting to its type.
 void convert(Device& device, const View& from, const View& to);
 
 /// The allowed distance from the reference, in standard deviations of an element's rounding (device/error_kernels.hpp).
-/// A type's unit is its worst rounding, two to three times the usual one.
+/// A type's unit is its worst rounding, two to three times the typical rounding.
 inline constexpr double most_of_element = 5;
 
-/// The allowed root mean square over `elements`, which is tighter: 5 for one element, 0.9 for a million. Plans on an
-/// H200 have 0.3 to 0.6.
+/// The allowed root mean square over `elements`, which is tighter: 5 for one element, 0.9 for a million. Measured on an
+/// H200: 0.3 to 0.6.
 double most_of_norm(int64_t elements);
 
 /// A forward graph that computes the Stats and O inputs of a backward graph (expanded) from its other inputs. Returns
-/// std::nullopt if the graph has no such inputs or another form.
+/// std::nullopt if the graph has no such inputs, or another form.
 std::optional<OpGraph> forward_of(const OpGraph& backward);
 
 }  // namespace attnprobe::run

@@ -11,11 +11,11 @@ namespace attnprobe::run {
 /// The contents of inputs. Each regime except the first exposes a known bug of cuDNN.
 enum class DataRegime {
   normal,           ///< standard normal, like activations
-  integers,         ///< four in five zero, else -2 … 2: sums are exact, so small errors show
+  integers,         ///< four in five zero, otherwise -2 … 2: sums are exact, so small errors are visible
   negative_scores,  ///< Q above and K below zero: every score far below zero
-  far_negative,     ///< scores about -160, with the usual spread: exp() of the log-sum-exp underflows f32
-  large,            ///< eight times as large: softmax is almost one-hot
-  mask_all_true,    ///< explicit masks reject nothing, biases are zero
+  far_negative,     ///< scores around -160, with the usual spread: exp() of the log-sum-exp underflows f32
+  large,            ///< eight times as large, so softmax is almost one-hot
+  mask_all_true,    ///< explicit masks keep everything, biases are zero
   gaps,             ///< unused tokens after each ragged sequence
 };
 ATTNPROBE_ENUM(DataRegime, normal, integers, negative_scores, far_negative, large, mask_all_true, gaps)
@@ -25,10 +25,10 @@ ATTNPROBE_ENUM(Timing, none, fast, standard)
 
 /// The tools of NVIDIA's compute-sanitizer.
 enum class Sanitizer {
-  memcheck,   ///< addresses out of bounds or misaligned
-  racecheck,  ///< shared memory that is written and read without synchronisation
-  initcheck,  ///< reads of global memory that was never written
-  synccheck,  ///< barriers that some threads of a block do not reach
+  memcheck,   ///< out-of-bounds or misaligned addresses
+  racecheck,  ///< shared memory written and read without synchronisation
+  initcheck,  ///< reads of uninitialised global memory
+  synccheck,  ///< barriers not reached by all threads of a block
 };
 ATTNPROBE_ENUM(Sanitizer, memcheck, racecheck, initcheck, synccheck)
 
@@ -40,10 +40,10 @@ struct RunOptions {
   bool hot = false;                            ///< also back to back, with warm caches
   bool cuda_graph = false;                     ///< also replayed from a CUDA graph
   int64_t repeat = 1;                          ///< further runs, compared bit by bit with the first
-  double flop = 0, bytes = 0;                  ///< of one run, for rates
-  std::string data_type = "f16";               ///< of the matrix products, for the peak
-  std::vector<int64_t> seqlens_q, seqlens_kv;  ///< if the config gives them
-  std::vector<Sanitizer> sanitizers;           ///< also executes each plan under these
+  double flop = 0, bytes = 0;                  ///< work of one run, for rates
+  std::string data_type = "f16";               ///< type of the matrix products, for the peak
+  std::vector<int64_t> seqlens_q, seqlens_kv;  ///< sequence lengths, if the config has them
+  std::vector<Sanitizer> sanitizers;           ///< sanitizer tools under which each plan is also executed
 };
 ATTNPROBE_JSON(RunOptions, data, seed, verify, timing, hot, cuda_graph, repeat, flop, bytes, data_type, seqlens_q,
                seqlens_kv, sanitizers)

@@ -1,4 +1,4 @@
-// The worker's side of running: one graph at a time with its data and reference, and its plans one by one.
+// Runs plans in the worker: one graph at a time, with its data and reference, and its plans one by one.
 #pragma once
 
 #include <functional>
@@ -21,14 +21,14 @@ class Runner {
   /// Builds the plan if necessary, executes, verifies and times it. Errors become findings.
   virtual Outcome run(PlanKeeper& plans, const graph::OpGraph& graph, int64_t engine, const probe::Knobs& knobs,
                       const RunOptions& options, const Stage& stage) = 0;
-  /// Frees the memory of data and reference, because another process has its turn on the GPU.
+  /// Frees the memory of data and reference for another process's turn on the GPU.
   virtual void rest() = 0;
 };
 
 /// For the GPU of `device`. Throws Error(environment), Error(cuda).
 std::unique_ptr<Runner> gpu_runner(const cudnn::DeviceContext& device);
 
-/// Runs `work` and records its exception in `findings`: RunStatus::cuda_error, cudnn_error, out_of_memory, else
+/// Runs `work` and records its exception in `findings`: RunStatus::cuda_error, cudnn_error, out_of_memory, or otherwise
 /// not_run.
 void guarded(probe::RunFindings& findings, const std::function<void()>& work);
 

@@ -1,4 +1,4 @@
-// The least data that a graph moves and a GPU's peak rates: the two roofs of a measured time. (attention/flop.hpp
+// The minimum data that a graph moves, and a GPU's peak rates: the rooflines for a measured time. (attention/flop.hpp
 // counts the computation.)
 #pragma once
 
@@ -12,21 +12,21 @@
 
 namespace attnprobe::run {
 
-/// The share of real tokens among possible ones (batch times the longest sequence).
+/// The share of real tokens among the possible tokens (batch times the longest sequence).
 struct TokenShare {
-  int64_t seqlen_q = 0, seqlen_kv = 0;  ///< the longest
+  int64_t seqlen_q = 0, seqlen_kv = 0;  ///< longest sequence
   double q = 1, kv = 1;
 };
 
 /// Bytes between GPU and memory if every tensor, except virtual ones and host values, moves once. Elements along an
-/// axis of stride 0 count once. A tensor with the sequence of Q, or of K and V (including pages), counts for its share
+/// axis of stride 0 count once. A tensor with the sequence of Q, or of K and V (including pages), counts with its share
 /// of tokens.
 double least_bytes(const graph::OpGraph& graph, const TokenShare& share = {});
 
 /// The properties of a GPU that set its peaks.
 struct GpuLimits {
   int multiprocessors = 0;
-  /// The datasheet's peak uses the boost clock; the highest clock, which CUDA reports, gives a higher one (H100 SXM:
+  /// The datasheet's peak uses the boost clock; the highest clock, which CUDA reports, gives a higher peak (H100 SXM:
   /// 1830 and 1980 MHz, 8 %).
   double sm_clock_mhz = 0;
   double memory_clock_mhz = 0;  ///< CUDA's memoryClockRate: half the transfers per second
@@ -34,9 +34,9 @@ struct GpuLimits {
   std::map<std::string, int> matmul_rates;  ///< gpu::matmul_rates()
 };
 
-/// The dense rate of matmuls with inputs of this type and f32 accumulation, in 10^12 operations per second. It is that
-/// of tensor cores for f16, bf16 and fp8, and of CUDA cores for f32. A kernel that uses TF32 for f32 may exceed it.
-/// Returns std::nullopt for a type that matmul_rates lacks, and if multiprocessors or clock are unknown (0).
+/// The dense rate of matmuls with inputs of this type and f32 accumulation, in 10^12 operations per second. Tensor
+/// cores for f16, bf16 and fp8, CUDA cores for f32. A kernel that uses TF32 for f32 may exceed it. Returns std::nullopt
+/// for a type missing from matmul_rates, and if multiprocessors or clock are unknown (0).
 std::optional<double> peak_tflops(const GpuLimits& gpu, DataType type);
 
 /// 2 × memory clock × bus width, in 10^9 bytes per second; 0 if either is unknown (0).

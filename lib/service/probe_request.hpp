@@ -13,10 +13,10 @@ namespace attnprobe::service {
 /// The configs, GPUs, cuDNN and depth of a request.
 struct ProbeRequest {
   asking::Plan plan{{{}}};            ///< of one group
-  std::vector<std::string> warnings;  ///< parts of a framework's call that are not asked about
+  std::vector<std::string> warnings;  ///< ignored parts of a framework's call
 };
 
-/// Reads exactly one of "config", "torch" and "jax". Returns the framework of a call, else "".
+/// Reads exactly one of "config", "torch" and "jax". Returns the framework of a call, otherwise "".
 std::string read_questions(JsonObject& object, ProbeRequest& request);
 
 /// Throws Error(usage) naming the member, its value and what is allowed. Throws Error(environment) for a target of this

@@ -18,11 +18,11 @@ struct Means {
   WorkerSlots* slots = nullptr;
 };
 
-/// The number of useful jobs, if it is not known in advance.
+/// Stands for an unknown number of useful jobs.
 inline constexpr size_t any_number = std::numeric_limits<size_t>::max();
 
-/// Waits for a slot and lowers the jobs to the slots it got. Keep them until the request is answered. `useful`: the
-/// number of jobs that have work.
+/// Waits for a slot and reduces the jobs to the acquired slots. Keep the slots until the request is answered. `useful`:
+/// the number of jobs that have work.
 [[nodiscard]] WorkerSlots::Held take_slots(asking::PlanOptions& options, const Means& means, size_t useful);
 
 /// The session, with problems added to the warnings.
@@ -33,7 +33,7 @@ std::vector<std::string> words_of(const JsonView& value);
 /// A parameter that may be absent: none.
 std::vector<std::string> words_of(const std::optional<JsonView>& value);
 
-/// Words of --target and target documents; without any, this machine's GPUs, else the representative ones. Throws
+/// Words of --target and target documents; by default this machine's GPUs, otherwise the representative targets. Throws
 /// Error(environment) for a target of this machine if it has no GPU.
 std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double timeout_seconds,
                                     const std::string& program);
@@ -41,7 +41,7 @@ std::vector<gpu::Target> targets_of(const std::optional<JsonView>& value, double
 /// "timeout", "jobs" and "mode".
 void read_how(JsonObject& object, asking::PlanOptions& options);
 
-/// "framework"; `otherwise` if it is absent, "" for none.
+/// "framework"; `otherwise` if absent, "" for none.
 std::vector<rules::ChosenGate> gates_of(JsonObject& object, const std::string& otherwise);
 
 }  // namespace attnprobe::service

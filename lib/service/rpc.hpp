@@ -1,4 +1,4 @@
-// JSON-RPC 2.0 (https://www.jsonrpc.org/specification) over a session: text of a request in, text of its answer out.
+// JSON-RPC 2.0 (https://www.jsonrpc.org/specification) over a session: request text in, answer text out.
 #pragma once
 
 #include <atomic>
@@ -14,12 +14,12 @@
 namespace attnprobe::service {
 
 /// Handles the requests of one session, several at a time. A request {"jsonrpc": "2.0", "id": …, "method": "cancel",
-/// "params": {"id": …}} stops another request. That one ends with its results so far, or with error -32800.
+/// "params": {"id": …}} stops another request. The stopped request ends with its results so far, or with error -32800.
 class Rpc {
  public:
   explicit Rpc(std::string program) : session_(std::move(program)) {}
 
-  /// One request, from reading to its end.
+  /// One request, from reading to completion.
   class Request;
   /// The requests in a text.
   struct Message {
@@ -27,7 +27,7 @@ class Rpc {
     bool is_batch = false;
   };
 
-  /// Never throws for invalid text: that becomes a request whose answer is the error.
+  /// Never throws for invalid text: it becomes a request with an error as answer.
   Message read(std::string_view text);
   /// Whether the answer needs no work: `cancel`, and invalid requests.
   static bool is_answered_at_once(const Request& request);
@@ -36,11 +36,11 @@ class Rpc {
   /// The one line with the answers to a message's requests; "" if there are none.
   static std::string line_of(const Message& message, const std::vector<std::string>& answers);
 
-  /// Does all of that, one request after the other.
+  /// Reads and answers all requests of a message, one after the other.
   std::string answer(std::string_view text);
   /// The answer to text that cannot be parsed, without an id.
   static std::string refusal(const std::string& why);
-  /// Stops every request that was read.
+  /// Stops every request read so far.
   void stop_all();
 
  private:
@@ -50,10 +50,10 @@ class Rpc {
 
   Session session_;
   std::mutex mutex_;
-  std::multimap<std::string, std::atomic<bool>*> under_way_;  // by id, as JSON
+  std::multimap<std::string, std::atomic<bool>*> under_way_;  // key: the id as JSON
 };
 
-/// The answer if there is no memory for another one.
+/// The answer if memory runs out.
 inline constexpr const char* no_memory_answer =
     R"({"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"out of memory","data":{"kind":"environment"}}})";
 

@@ -12,18 +12,18 @@
 
 namespace attnprobe::service {
 
-/// Shared by all answers for one user: workers that have loaded cuDNN, and earlier answers of other cuDNN versions.
-/// Thread-safe.
+/// State shared by all answers for one user: workers that have loaded cuDNN, and earlier answers of other cuDNN
+/// versions. Thread-safe.
 class Session {
  public:
-  /// `program`: attnprobe, as in worker::worker_program(); "": search for it when needed.
+  /// `program`: attnprobe, as in worker::worker_program(); "": found when needed.
   explicit Session(std::string program);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
   /// Runs the method. `params` may be null for none. Throws Error: usage for an invalid request, naming the place in
-  /// it; environment for a machine that lacks something. Once `stop` is set, no further result is begun.
+  /// it; environment if the machine lacks something. Begins no further result once `stop` is set.
   Json call(const std::string& method, const JsonView& params, const std::atomic<bool>& stop);
 
  private:

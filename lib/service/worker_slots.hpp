@@ -1,4 +1,4 @@
-// Limits how many worker processes the requests of a session have together. Not installed.
+// Limits the total number of worker processes of a session's requests. Not installed.
 #pragma once
 
 #include <algorithm>
@@ -31,8 +31,8 @@ class WorkerSlots {
     size_t count_;
   };
 
-  /// Waits until a slot is free. Takes up to `wanted`, but leaves half of the free ones to the next request. Takes none
-  /// once `stop` is set.
+  /// Waits until a slot is free. Acquires up to `wanted` slots, but leaves half of the free slots to the next request.
+  /// Acquires none once `stop` is set.
   Held take(size_t wanted, const std::atomic<bool>& stop) {
     constexpr std::chrono::milliseconds between_looks{20};
     std::unique_lock lock(mutex_);

@@ -19,11 +19,11 @@ struct Named {
 struct Axes {
   std::string title;
   std::vector<Named> configs;
-  std::vector<std::string> summaries;  ///< of the configs, in reading order
+  std::vector<std::string> summaries;  ///< titles of the configs, in reading order
   std::vector<Named> targets;          ///< by architecture, oldest first
   std::vector<report::MatrixAxes::Target> target_facts;
   std::vector<Named> cudnns;                        ///< ascending
-  std::vector<size_t> target_places, cudnn_places;  ///< their indices in the matrix's own axes
+  std::vector<size_t> target_places, cudnn_places;  ///< indices in the matrix's own axes
 };
 Axes axes_of(const report::MatrixAxes& matrix, const std::string& title);
 
@@ -35,11 +35,11 @@ struct Run {
   Word word = Word::not_asked;
 };
 
-/// A cell with another word than in the previous version.
+/// A cell whose word differs from that in the previous version.
 struct Change {
   size_t config = 0, target = 0;
   Word before = Word::not_asked, after = Word::not_asked;
-  uint32_t why = 0;  ///< of the worse of the two
+  uint32_t why = 0;  ///< reason of the worse answer
 };
 
 class Answers {
@@ -52,10 +52,10 @@ class Answers {
 
   /// Runs of one word along the versions, including versions that were not asked.
   std::vector<Run> runs(size_t config, size_t target) const;
-  /// The last run that was asked; word not_asked: there is none.
+  /// The last run that was asked; word not_asked if there is none.
   Run newest(size_t config, size_t target) const;
-  /// The cells, by config and GPU, with another answer in that version than in the previous one. Only cells that both
-  /// were asked for.
+  /// The cells, by config and GPU, whose answer differs between that version and the previous one. Includes only cells
+  /// asked in both.
   std::vector<Change> changes(size_t cudnn) const;
   /// The number of a GPU's cells with each word.
   std::map<Word, size_t> counts(size_t target, size_t cudnn) const;
@@ -72,8 +72,7 @@ class Answers {
   std::map<std::string, uint32_t> known_;
 };
 
-/// "since 9.20"; "since 9.8 or earlier" if the oldest version that was asked has it; "up to 9.28" if it is not
-/// supported.
+/// "since 9.20"; "since 9.8 or earlier" if the oldest asked version has the same answer; "up to 9.28" if not supported.
 std::string since_text(const Run& run, const Axes& axes, size_t oldest_asked);
 
 /// "9.20" for "9.20.0"; "9.13.1" unchanged.

@@ -15,17 +15,17 @@ std::string escaped_html(std::string_view text);
 /// A relative address, percent-encoded for a URL's path. Addresses use few characters; this is for "~".
 std::string link(std::string_view address, std::string_view text);
 
-/// JSON in a script element, in which no parser sees a tag or a comment.
+/// JSON for a script element, in which parsers find no tag or comment.
 std::string json_in_html(const Json& json);
 
-/// The whole page. `root`: the relative path to the site's root, "" or "../" or "../../". `body` is HTML, `title` is
+/// The whole page. `root`: the relative path to the site's root: "", "../" or "../../". `body` is HTML, `title` is
 /// text.
 std::string page(const Axes& axes, std::string_view root, std::string_view title, std::string_view body);
 
 /// One column per version, "9.8" to "9.28"; only the first and the last show their names.
 std::string version_heads(const Axes& axes, std::string_view root);
 
-/// The cells of a row: a field as wide as its run. `address`: the start of the answer's address, to which the version
+/// The cells of a row: fields as wide as their runs. `address`: the start of the answer's address, to which the version
 /// is appended.
 std::string run_cells(const std::vector<Run>& runs, const Axes& axes, const std::string& address);
 
@@ -38,7 +38,7 @@ std::string_view style_of(Word word);
 /// A search field that site.js shows; it hides rows without its words.
 std::string search_box(const std::string& what);
 
-/// The answer of the newest of these versions: its word, and since when.
+/// The answer of the newest of these versions: its word, and since which version.
 std::string newest_text(const Answers& answers, const Axes& axes, size_t config, size_t target);
 
 }  // namespace attnprobe::site

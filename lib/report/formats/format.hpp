@@ -1,5 +1,5 @@
-// The formats of a report. Each file of this folder defines one Format. The list in formats.cpp gives --format,
-// --report, their help and the files of a matrix.
+// The formats of a report. Each file of this folder defines one Format. --format, --report, their help and the files of
+// a matrix use the list in formats.cpp.
 #pragma once
 
 #include <functional>
@@ -16,7 +16,7 @@ namespace attnprobe::report {
 
 /// The content of a report, for any format.
 struct Document {
-  std::vector<Results> groups;  ///< each: questions in order, every one on every target of the group in turn
+  std::vector<Results> groups;  ///< results by question, then by target of the group
   std::optional<cudnn::LibraryInfo> library;
   TextStyle style;
   /// The command's own additions: more keys of JSON, text before and after the results. May be empty.
@@ -30,9 +30,9 @@ struct Format {
   std::string_view name;         ///< of --format: "junit"
   std::string_view what;         ///< its purpose, for --help
   std::string_view matrix_file;  ///< its file in a matrix's folder, "report.xml"; "" for none
-  /// The writers. A format has one for results, or for cells, to which a report's results are converted. With a
-  /// matrix_file it has one for cells, or for the log of cells. The latter writes line by line, because the cells may
-  /// not fit in memory.
+  /// The writers. A format has a writer for results, or for cells; then a report's results are converted to cells. With
+  /// a matrix_file it has a writer for cells, or for the log of cells. The latter writes line by line, because the
+  /// cells may not fit in memory.
   std::string (*of_results)(const Document& document) = nullptr;
   std::string (*of_cells)(const CellTable& table) = nullptr;
   void (*of_log)(const CellLog& log, std::ostream& out) = nullptr;
@@ -50,7 +50,7 @@ const Format* find_format(std::string_view name);
 
 std::string render(const Format& format, const Document& document);
 
-/// Writes the files of a matrix to that folder, for every format that has one, from its cells.
+/// From the cells of a matrix, writes its files to that folder, for every format with a matrix_file.
 void write_matrix_reports(const std::filesystem::path& folder, const CellLog& log, const CellTable& table);
 
 }  // namespace attnprobe::report

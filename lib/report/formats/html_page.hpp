@@ -9,11 +9,11 @@
 
 namespace attnprobe::report {
 
-/// lib/report/page/NAME_page.html with its own and the common styles and scripts, and their data. `name`: "matrix",
-/// "map".
+/// lib/report/page/NAME_page.html with the page's own and the common styles and scripts, and its data. `name`:
+/// "matrix", "map".
 std::string html_page(const std::string& name, const Json& data);
 
-/// Values that a page's data uses in many places, stored once.
+/// Values used in many places of a page's data, stored once.
 class Interned {
  public:
   int64_t index(const Json& value) {

@@ -6,10 +6,10 @@
 
 namespace attnprobe::report {
 
-/// The graphs of a log with the program's outcome for each, as text. `numbers`: which; empty: all.
+/// The graphs of a log with the program's outcome for each, as text. `numbers`: graphs to print; empty: all.
 std::string replay_text(const replay::Replay& replay, const std::vector<size_t>& numbers, const TextStyle& style);
 
-/// How each result compares with its log. Results are ordered by question, each on every target.
+/// Compares each result with its log. Results are ordered by question, then by target.
 std::string agreement_text(const std::vector<const replay::ReplayedGraph*>& graphs, const Results& results,
                            const TextStyle& style);
 

@@ -27,8 +27,8 @@ Json report_schema();
 
 struct TextStyle {
   bool colour = false;
-  bool details = false;  ///< every engine config of every result; else only of a single one
-  size_t width = 110;    ///< of wrapped paragraphs
+  bool details = false;  ///< every engine config of every result; otherwise only if there is a single result
+  size_t width = 110;    ///< width of wrapped paragraphs
 };
 
 /// Wraps `text` at spaces to lines of at most `width`, each indented by `indent` spaces.

@@ -1,4 +1,4 @@
-// The members of a result in JSON: how each is written, with its schema. Internal to lib/report.
+// The members of a result in JSON: how to write each, and its schema. Internal to lib/report.
 #pragma once
 
 #include <vector>
@@ -9,9 +9,9 @@ namespace attnprobe::report {
 
 struct ResultMember {
   const char* key;
-  bool is_optional;  ///< left out if there is no value, or by a matrix
+  bool is_optional;  ///< omitted if there is no value, or in a matrix
   Json (*schema)();
-  /// Writes the value, or leaves out an optional one.
+  /// Writes the value, or omits an absent optional value.
   void (*put)(const answer::Answer& result, Json& json);
 };
 

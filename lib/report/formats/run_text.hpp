@@ -20,16 +20,16 @@ std::string run_problem(const probe::EngineConfigFindings& config);
 /// times.
 std::string fastest_summary(const answer::Answer& result);
 
-/// Facts that a reader needs to judge the results. They are advice, plans that gave wrong results though others are
-/// right, and engine configs that differ from run to run without a note. One paragraph each; "" if there is nothing.
+/// Facts that a reader needs to judge the results. They are advice, plans with wrong results although others are right,
+/// and engine configs whose results vary without a note. One paragraph each; "" if there is nothing.
 std::string run_notes(const answer::Answer& result, const TextStyle& style);
 
 /// The kernels of built plans, one paragraph each, with the names that profilers show: registers, threads, memory, and
-/// after a run also grid and time. Only of the first plan that works, or with `style.details` of all. "" if none is
-/// known.
+/// after a run also grid and time. Covers only the first plan that works, or all with `style.details`. "" if no kernel
+/// is known.
 std::string kernel_notes(const answer::Answer& result, const TextStyle& style);
 
-/// The name that profilers show, identity, registers, stack, threads and code of a kernel.
+/// A kernel's name as in profilers, identity, registers, stack, threads and code.
 std::string plan_kernel_text(const probe::PlanKernel& kernel);
 
 /// "engine 2 KERNEL_CFG=7".

@@ -37,14 +37,14 @@ Json one_of() {
   return {{"type", "string"}, {"enum", names_of<E>()}};
 }
 
-/// The name of a struct's definition in the schema; "" for one that is written inline.
+/// The name of a struct's definition in the schema; "" for an inline definition.
 template <class T>
 inline constexpr const char* definition = "";
 
 template <class T>
 Json of_struct();
 
-/// The schema of a member with that type.
+/// The schema for members of that type.
 template <class T>
 struct Of {
   static Json make() {
@@ -92,7 +92,7 @@ class Members {
   std::vector<Json> schemas;
 };
 
-/// Every member is required, under its own name.
+/// Every member is required, with its own name.
 template <class T>
 Json of_struct() {
   T object{};

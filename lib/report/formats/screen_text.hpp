@@ -16,23 +16,23 @@ std::string target_text(const answer::Answer& result);
 
 std::string bold(const std::string& text, const TextStyle& style);
 
-/// Whether the config has an expectation and this is not it.
+/// Whether the answer differs from the config's expectation.
 bool is_unmet(const answer::Answer& result);
 
 /// Groups the results by config, every target once.
 std::vector<Results> answers_by_config(const Results& results);
 
-/// The text after the answer's word: the first choice, the obstacles, or why nothing works. "" for nothing.
+/// The text after the answer's word: the first choice, the obstacles, or why nothing works; may be "".
 std::string account_text(const answer::Answer& result);
 
-/// " (expected no)" if the config has an expectation and this is not it; " (expected)" for an expected no.
+/// " (expected no)" if the answer differs from the config's expectation; " (expected)" for an expected no.
 std::string expectation_mark(const answer::Answer& result);
 
-/// The word of an answer, in its colour.
+/// The word of an answer, coloured.
 std::string coloured_word(const answer::Answer& result, const TextStyle& style);
 
 /// One result: verdict, why, fixes. Several: a grid of words, configs by targets, and each distinct reason once with
-/// its fix. `results`: from one cuDNN, every config on its targets in turn.
+/// its fix. `results`: from one cuDNN, by config, then by target.
 std::string screen_text(const Results& results, const TextStyle& style);
 
 }  // namespace attnprobe::report

@@ -16,7 +16,7 @@ struct LockedCell {
   answer::Word answer = answer::Word::not_asked;  ///< outcome_word()
   std::optional<int64_t> engine;                  ///< the first that works, for yes and but
   std::string why;   ///< the root cause's category; for a but the obstacles, "framework+known_bug"
-  int64_t line = 0;  ///< in its file, from 1; 0: from this run
+  int64_t line = 0;  ///< line in its file, from 1; 0: from this run
   bool operator==(const LockedCell& other) const {
     return config == other.config && target == other.target && cudnn == other.cudnn && answer == other.answer &&
            engine == other.engine && why == other.why;
@@ -28,16 +28,16 @@ struct BaselineLock {
   std::vector<LockedCell> cells;  ///< by config, GPU and cuDNN
 };
 
-/// From every cell except those that the environment broke, which were not asked.
+/// From every cell except those that failed because of the environment; they count as not asked.
 BaselineLock lock_of(const CellTable& table, const std::string& options);
 
-/// The file's text: the same bytes for the same answers, in any order of arrival.
+/// The file's text: the same bytes for the same answers, regardless of their order of arrival.
 std::string text_of(const BaselineLock& lock);
 
-/// Whether the file begins like a baseline, damaged or not.
+/// Whether the file begins like a baseline, even if damaged.
 bool is_lock(const std::filesystem::path& file);
 
-/// Throws Error(usage) naming the file, and for a damaged one the line, the value and what is allowed.
+/// Throws Error(usage) naming the file; if it is damaged, also the line, the value and what is allowed.
 BaselineLock read_lock(const std::filesystem::path& file);
 
 /// How a cell changed. Only this code decides what is worse. In order: yes, but, no (and invalid_graph), no answer
@@ -46,20 +46,20 @@ enum class LockStep { worse, better, changed, fresh, unasked };
 
 struct LockChange {
   LockStep step = LockStep::changed;
-  std::optional<LockedCell> before;  ///< none: fresh
-  std::optional<LockedCell> after;   ///< none: unasked
-  const Cell* cell = nullptr;        ///< of `after`, in the compared table
+  std::optional<LockedCell> before;  ///< none: new cell
+  std::optional<LockedCell> after;   ///< none: not asked
+  const Cell* cell = nullptr;        ///< index of `after` in the compared table
 };
 
 struct LockComparison {
-  size_t compared = 0;              ///< cells in both
+  size_t compared = 0;              ///< number of cells in both
   std::vector<LockChange> changes;  ///< by step, then in the table's order; without equal cells
   size_t count(LockStep step) const;
 };
 
-/// Pairs cells like a diff: by config name, GPU and cuDNN version; by name and GPU if each side has only one version. A
-/// locked cell that the table lacks, although it has its config, GPU and cuDNN, belongs to another shard and did not
-/// change. `table` must outlive the result.
+/// Pairs cells like a diff: by config name, GPU and cuDNN version; by name and GPU if each side has only one version.
+/// If the table lacks a locked cell but has its config, GPU and cuDNN, the cell belongs to another shard and counts as
+/// unchanged. `table` must outlive the result.
 LockComparison compare(const BaselineLock& before, const CellTable& table);
 
 /// "yes, engine 10", "no: shared_memory".

@@ -5,8 +5,7 @@
 
 namespace attnprobe::report {
 
-/// `result`: an entry of a report's "results". Throws Error at the place of a member with another type than attnprobe
-/// writes.
+/// `result`: an entry of a report's "results". Throws Error at a member whose type differs from what attnprobe writes.
 CellAnswer answer_of(const JsonView& result);
 
 }  // namespace attnprobe::report

@@ -1,4 +1,4 @@
-// The first line of cells.jsonl: the definition of a matrix, by which a resumed run checks that it is the same.
+// The first line of cells.jsonl: the definition of a matrix, compared when a run is resumed.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,17 @@
 
 namespace attnprobe::report {
 
-/// The axes of a matrix, which give the place of a cell.
+/// The axes of a matrix, which define the place of a cell.
 struct MatrixAxes {
   struct Target {
     std::string id, name, kind, architecture;
     int sm = 0;
     bool operator==(const Target&) const = default;
   };
-  std::string title;                 ///< of the page
-  std::string command;               ///< that makes it again, without irrelevant options (--jobs, --shard, …)
-  std::vector<std::string> configs;  ///< their names
+  std::string title;                 ///< title of the page
+  std::string command;               ///< the command that repeats the matrix, without irrelevant options (--jobs,
+                                     ///< --shard, …)
+  std::vector<std::string> configs;  ///< config names
   std::vector<Target> targets;
   std::vector<std::string> cudnns;  ///< versions, "9.19.0"
   bool operator==(const MatrixAxes&) const = default;
@@ -30,16 +31,17 @@ ATTNPROBE_JSON(MatrixAxes, title, command, configs, targets, cudnns)
 /// A digest of the content of each name on the axes.
 struct MadeOf {
   std::vector<std::string> configs;
-  std::vector<std::string> targets;      ///< for a device its name and compute capability, not its id
-  std::vector<std::string> cudnns;       ///< of their files' names, sizes, first and last bytes
-  std::vector<std::string> cudnn_times;  ///< of their modification times; "" in a merged file with different parts
-  std::string options;                   ///< options of the walk and of running plans that are not defaults, as words
+  std::vector<std::string> targets;      ///< for a device, digest of its name and compute capability, not its id
+  std::vector<std::string> cudnns;       ///< digests of their files' names, sizes, first and last bytes
+  std::vector<std::string> cudnn_times;  ///< digests of their modification times; "" in a merged file with different
+                                         ///< parts
+  std::string options;                   ///< non-default options of the walk and of running plans, as words
 };
 ATTNPROBE_JSON(MadeOf, configs, targets, cudnns, cudnn_times, options)
 
 struct CellHeader {
   MatrixAxes axes;
-  std::optional<MadeOf> made_of;  ///< none: from an older attnprobe, or merged from files that lack it or differ
+  std::optional<MadeOf> made_of;  ///< none: from an older attnprobe, or merged from files that differ or lack it
 };
 
 /// `cudnns`: those of the group.
@@ -51,15 +53,15 @@ std::string text_of(const CellHeader& header);
 /// Throws Error at the place of an invalid line.
 CellHeader read_header(const JsonView& line);
 
-/// The difference between a matrix that was begun and the requested one, for the end of a sentence: `the config "bert"
-/// has changed`. "" if they are the same, so that their cells can be combined; titles and the spelling of the command
-/// do not matter.
+/// The difference between an existing matrix and the requested one, as the end of a sentence: `the config "bert" has
+/// changed`. "" if they are the same, so that their cells can be combined; ignores titles and the spelling of the
+/// command.
 std::string difference(const CellHeader& begun, const CellHeader& now);
 
-/// Joins the headers of several files. `names` receives what differs among them: `the config "bert"`.
+/// Joins the headers of several files. `names` receives the differences: `the config "bert"`.
 class HeaderJoin {
  public:
-  /// The places of the part's configs, targets and cuDNNs in the whole.
+  /// The indices of the part's configs, targets and cuDNNs in the whole.
   struct Places {
     std::vector<size_t> configs, targets, cudnns;
   };

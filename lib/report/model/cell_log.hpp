@@ -1,4 +1,4 @@
-// The cells of a matrix on disk as they arrive, one JSON line each, so that a killed run leaves complete lines.
+// Writes the cells of a matrix to disk as they arrive, one JSON line each, so that a killed run leaves complete lines.
 #pragma once
 
 #include <filesystem>
@@ -15,8 +15,8 @@
 
 namespace attnprobe::report {
 
-/// A cell of a report: the entry of "results" without its times of building and walking, which differ between runs
-/// (measured times of plans stay).
+/// A cell of a report: the entry of "results" without build and walk times, which differ between runs (measured times
+/// of plans remain).
 Json cell_json(const answer::Answer& result);
 
 /// The file cells.jsonl: a line with the axes, then one line {"cell": [config, target, cudnn], …the result…} per cell.
@@ -24,14 +24,14 @@ class CellLog {
  public:
   /// What to do with existing cells in the file.
   enum class Present {
-    refuse,   ///< Error(usage): they stay
-    resume,   ///< continue them, without an incomplete last line; Error(usage) for another matrix's
-    replace,  ///< delete them, whatever they are
+    refuse,   ///< throw Error(usage) and keep them
+    resume,   ///< continue after them, without an incomplete last line; Error(usage) if they belong to another matrix
+    replace,  ///< delete them
   };
   /// For writing. Throws Error(usage) if the file cannot be written.
   CellLog(std::filesystem::path file, CellHeader header, Present present);
-  /// An existing file, for reading; skips an incomplete last line. Throws Error(usage), naming file and line, for
-  /// another kind of file.
+  /// An existing file, for reading; skips an incomplete last line. Throws Error(usage), naming file and line, for any
+  /// other kind of file.
   explicit CellLog(std::filesystem::path file);
 
   const std::filesystem::path& file() const { return file_; }
@@ -43,14 +43,14 @@ class CellLog {
   /// Treats these cells as missing, so that they are asked again.
   void forget(const std::vector<asking::CellPlace>& places);
 
-  /// On disk when it returns, as far as this process can ensure. Thread-safe.
+  /// Returns when the cell is on disk, as far as this process can ensure. Thread-safe.
   void add(const asking::CellPlace& place, const std::string& cell);
 
-  /// All cells, or the `wanted` ones, by config, target and cuDNN, as their text.
+  /// The text of all cells, or of the `wanted` cells, by config, target and cuDNN.
   void for_each(const std::function<void(const asking::CellPlace& place, const std::string& cell)>& take,
                 const std::function<bool(const asking::CellPlace& place)>& wanted = {}) const;
 
-  /// The same with each cell parsed; its view names file and line. Throws Error(usage) for one that is not JSON.
+  /// The same with each cell parsed; its view names file and line. Throws Error(usage) for a cell that is not JSON.
   void read_each(const std::function<void(const asking::CellPlace& place, const JsonView& cell)>& take,
                  const std::function<bool(const asking::CellPlace& place)>& wanted = {}) const;
 
@@ -63,7 +63,7 @@ class CellLog {
  private:
   struct Line {
     std::streamoff offset = 0;
-    int64_t number = 0;  // from 1
+    int64_t number = 0;  // line number, from 1
   };
 
   friend class CellReader;

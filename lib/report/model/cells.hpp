@@ -1,4 +1,4 @@
-// The cells of a matrix for text and page reports. Equal data is stored once, so that 50,000 cells fit in memory.
+// The cells of a matrix for text and page reports. Equal data is stored once, so 50,000 cells fit in memory.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 #include "report/model/measurements.hpp"
 
 namespace attnprobe::report {
-/// The state of a plan. One that could not be built here counts as not requested.
+/// The state of a plan. A plan that could not be built on this machine counts as not requested.
 enum class PlanState { unasked, built, failed };
 }  // namespace attnprobe::report
 
@@ -33,15 +33,15 @@ ATTNPROBE_JSON_ENUM(PlanState)
 struct CellEngine {
   int64_t engine = -1;
   std::string knobs;  ///< "KERNEL_CFG=7"
-  std::string modes;  ///< the modes that propose it, with its rank in each: "A0 B1"
+  std::string modes;  ///< the modes that propose it, each with its rank: "A0 B1"
   bool viable = false;
-  std::string status, reason;  ///< why not; the plan's if that failed
+  std::string status, reason;  ///< why it was rejected; the plan's reason if the plan failed
   std::optional<int64_t> workspace_bytes, shared_memory_bytes;
   PlanState plan = PlanState::unasked;
   std::string run;                                     ///< "ok", "wrong_result", …; "" if not requested
   bool works = false;                                  ///< passes every requested stage
-  std::vector<probe::PlanKernel> kernels;              ///< of its plan, if it was built
-  std::map<std::string, double, std::less<>> figures;  ///< by the keys of measurements(); those that were measured
+  std::vector<probe::PlanKernel> kernels;              ///< kernels of its plan, if built
+  std::map<std::string, double, std::less<>> figures;  ///< measured values, by the keys of measurements()
   bool operator==(const CellEngine&) const = default;
 
   std::optional<double> figure(std::string_view key) const {
@@ -62,7 +62,7 @@ ATTNPROBE_JSON(CellMode, mode, candidates, viable, status)
 /// An obstacle of a supported answer, or a note on any answer: "framework", "known_bug", "requirement", …
 struct CellObstacle {
   std::string kind, text, source;
-  std::string id = {};  ///< of a known bug or a requirement
+  std::string id = {};  ///< id of a known bug or a requirement
 };
 ATTNPROBE_JSON(CellObstacle, kind, text, source)
 
@@ -74,7 +74,7 @@ struct CellFramework {
 };
 ATTNPROBE_JSON(CellFramework, title, takes, text, instead, changes, notes)
 
-/// An answer without its question, because many cells share one.
+/// An answer without its question, because many cells share an answer.
 struct CellAnswer {
   answer::Verdict verdict = answer::Verdict::error;
   std::string expect;
@@ -83,8 +83,8 @@ struct CellAnswer {
   std::vector<CellObstacle> but;            ///< for "but"
   bool met = false, environment_broken = false;
   int64_t viable = 0, candidates = 0;                 ///< engine configs
-  std::string category, status, reason, explanation;  ///< of the root cause; "" if supported
-  std::vector<std::string> advice;                    ///< probed advice has its command on separate lines
+  std::string category, status, reason, explanation;  ///< category of the root cause; "" if supported
+  std::vector<std::string> advice;                    ///< confirmed advice has its command on separate lines
   std::string pattern, hash, choice;                  ///< of the graph that was built
   std::vector<CellMode> modes;
   std::vector<CellEngine> engines;
@@ -99,7 +99,7 @@ ATTNPROBE_JSON(CellAnswer, verdict, expect, word, but, met, environment_broken, 
 /// The word; if a no is not cuDNN's refusal, its verdict: crashed, invalid_graph.
 answer::Word outcome_word(const CellAnswer& answer);
 
-/// Whether the config has an expectation and this is not it.
+/// Whether the answer differs from the config's expectation.
 bool is_missed(const CellAnswer& answer);
 
 /// The obstacles in one line; "" for none.
@@ -108,7 +108,7 @@ std::string obstacles_text(const CellAnswer& answer);
 /// A note with its source: "9.19 computes a wrong gradient. Take 9.21 (release notes)".
 std::string note_text(const CellObstacle& note);
 
-/// The first two fixes, without their commands; "" if none is known.
+/// The first two fixes, without their commands; "" if there are none.
 std::string helps_text(const CellAnswer& answer);
 
 /// The frameworks' decisions, one per line: "PyTorch 2.15.0 refuses …; flash, … runs instead".
@@ -119,8 +119,8 @@ const CellEngine* fastest(const CellAnswer& answer);
 
 struct CellConfig {
   std::string name, summary, pattern, pass, dtype, source;
-  std::string command;  ///< that asks about it, without a target
-  Json fields;          ///< the config's own
+  std::string command;  ///< the command that asks about it, without a target
+  Json fields;          ///< the config's own expectation
 };
 
 struct Cell {
@@ -130,10 +130,10 @@ struct Cell {
 
 struct CellTable {
   MatrixAxes axes;
-  std::vector<CellConfig> configs;  ///< as axes.configs
+  std::vector<CellConfig> configs;  ///< in the order of axes.configs
   std::vector<CellAnswer> answers;
   std::vector<Cell> cells;                             ///< by config, target, cuDNN
-  std::vector<std::string> target_words, cudnn_words;  ///< like axes.targets and axes.cudnns, for a command line
+  std::vector<std::string> target_words, cudnn_words;  ///< as axes.targets and axes.cudnns, in command-line form
 
   const CellAnswer& answer(const Cell& cell) const { return answers[cell.answer]; }
   const std::string& config(const Cell& cell) const { return axes.configs[cell.place.config]; }
@@ -145,7 +145,7 @@ struct CellTable {
 class CellCollector {
  public:
   explicit CellCollector(MatrixAxes axes);
-  /// `result`: an entry of a report's "results". Throws Error at the place of a member with another type than attnprobe
+  /// `result`: an entry of a report's "results". Throws Error at a member whose type differs from what attnprobe
   /// writes.
   void add(const asking::CellPlace& place, const JsonView& result);
   CellTable take();
@@ -160,17 +160,17 @@ class CellCollector {
 
 CellTable collect(const CellLog& log, const std::string& only_cudnn = "");
 
-/// "Hopper": for a GPU of the catalogue, or one with that compute capability; "" if unknown.
+/// "Hopper": the architecture of a catalogue GPU, or of that compute capability; "" if unknown.
 std::string architecture_of(const std::string& id, int sm);
 
-/// The places of a report's results on axes made from them, in their order.
+/// The axes of a report's results, and the places of the results on them, in order.
 struct ReportPlaces {
   MatrixAxes axes;
   std::vector<asking::CellPlace> places;
 };
 ReportPlaces places_of_report(const JsonView& report);
 
-/// Throws what CellCollector::add would.
+/// Throws like CellCollector::add.
 void check_result(const JsonView& result);
 
 /// From a whole report (schema attnprobe/report/1).
@@ -182,7 +182,7 @@ Json load_report(const std::filesystem::path& file);
 /// Whether a word such as "9.14.0", "9.14" or "9" covers "9.14.0"; "" covers any.
 bool has_version(const std::string& version, const std::string& word);
 
-/// The file of cells, if the folder or file has a matrix's cells.
+/// The file of cells, if the path has a matrix's cells.
 std::optional<std::filesystem::path> cell_log_of(const std::filesystem::path& path);
 
 /// From a folder that `attnprobe matrix` wrote, its cells.jsonl, or a report (schema attnprobe/report/1) with any
@@ -194,15 +194,16 @@ CellTable load_cells(const std::filesystem::path& path, const std::string& only_
 std::string reproduce_command(const CellTable& table, const Cell& cell);
 
 struct Merged {
-  size_t conflicts = 0;                ///< cells that are in several and differ
-  std::vector<std::string> differing;  ///< what differs among them, by name: `the config "bert"`
-  CellTable table;                     ///< of the merged file
+  size_t conflicts = 0;                ///< cells that differ between inputs
+  std::vector<std::string> differing;  ///< differences between the inputs, by name: `the config "bert"`
+  CellTable table;                     ///< header of the merged file
 };
 
 /// Merges the cells of several folders, cell files or reports into one new cell file. Joins their axes in order of
-/// appearance; if a cell is in several, the last one counts. An empty title means the first existing one. The file,
+/// appearance; if a cell is in several, the last one counts. An empty title means the first input's title. The file,
 /// which may be one of the inputs, is replaced when it is complete. Throws Error(usage) if the file has other cells,
-/// unless they may be overwritten, and for an unreadable cell, with the name of its file. The old file then stays.
+/// unless they may be overwritten. Also throws for an unreadable cell, with its file's name. On an error the old file
+/// remains.
 Merged merge_cells(const std::vector<std::filesystem::path>& inputs, const std::filesystem::path& file,
                    const std::string& title, bool overwrite = false);
 

@@ -22,23 +22,23 @@ struct Choice {
   std::optional<TimedPlan> first;  ///< the heuristics' first choice; none if it fails or was not timed
   size_t timed = 0;                ///< plans that ran correctly and were timed
 
-  /// How much longer the first choice takes: 0.12 for 12 %. 0 if it is the best, or if the difference is within the
-  /// noise of the two measurements.
+  /// How much longer the first choice takes: 0.12 for 12 %. 0 if it is the fastest, or if the difference is within the
+  /// noise of both measurements.
   double loss() const;
 };
 
 /// None for a result without a correct, timed plan.
 std::optional<Choice> choice_of(const answer::Answer& result);
 
-/// The total time of the first choices relative to the best ones, minus 1, for problems where both are known.
+/// The total time of the first choices relative to the best ones, minus 1, over problems with both known.
 double loss_over_all(const std::vector<Choice>& choices);
 
-/// Schema "attnprobe/choices/1": one choice per problem, found by graph hash, GPU and cuDNN, with its proof (time,
-/// error, bits). It has the choice's name in cudnn-frontend (`plan_name`, as from Graph::get_plan_name_at_index()) and
-/// the options that select it in a program of --emit cpp (`emit_options`).
+/// Schema "attnprobe/choices/1": one choice per problem, identified by graph hash, GPU and cuDNN, with its evidence
+/// (time, error, bits). `plan_name` is the choice's name in cudnn-frontend, as from Graph::get_plan_name_at_index().
+/// `emit_options` select it in a program of --emit cpp.
 Json choices_json(const Results& results);
 
-/// One line per problem, largest loss first, and the loss over all.
+/// One line per problem, largest loss first, and the total loss.
 std::string choices_text(const Results& results, const TextStyle& style);
 
 }  // namespace attnprobe::report

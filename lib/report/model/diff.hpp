@@ -18,16 +18,16 @@ enum class ChangeKind {
   yes_to_but,
   no_to_but,
   now_yes,    ///< no or but before
-  wrong,      ///< computed right before, or was not run
-  right,      ///< computed wrong before
+  wrong,      ///< right before, or not run
+  right,      ///< wrong before
   lost,       ///< crashes, hangs or fails now
-  recovered,  ///< did before
-  slower,     ///< the fastest correct engine config, by more than the tolerance
+  recovered,  ///< crashed, hung or failed before
+  slower,     ///< time of the fastest correct engine config, by more than the tolerance
   faster,
-  graph_changed,   ///< works both times, but as a different form of graph
-  engine_changed,  ///< another engine config comes first
-  kernel_changed,  ///< the same comes first with different machine code, if both plans were built
-  fewer_engines,   ///< the number of working engine configs, if the first is the same
+  graph_changed,   ///< works in both, but as a different form of graph
+  engine_changed,  ///< another first choice
+  kernel_changed,  ///< same first choice with different machine code, if both plans were built
+  fewer_engines,   ///< another number of working engine configs, same first choice
   more_engines,
   reason_changed,  ///< a no with a different reason, or a but with different obstacles
   removed,         ///< only in the old report
@@ -39,41 +39,41 @@ ATTNPROBE_ENUM(ChangeKind, now_no, yes_to_but, no_to_but, now_yes, wrong, right,
 
 struct Change {
   ChangeKind kind = ChangeKind::added;
-  std::string config, target, cudnn;  ///< cudnn: "9.14.0 -> 9.19.0" if they differ
+  std::string config, target, cudnn;  ///< cudnn: "9.14.0 -> 9.19.0" if the versions differ
   std::string before, after;          ///< answer with its reason, engine config or time
 };
 
 struct DiffOptions {
-  std::string old_cudnn, new_cudnn;  ///< of each report, only this version; "": every one
-  double tolerance = 0.05;           ///< times that differ by less are equal
+  std::string old_cudnn, new_cudnn;  ///< compares only this version of each report; "": all versions
+  double tolerance = 0.05;           ///< smaller differences of time are ignored
 };
 
-/// Cells of which both reports know the first choice's kernel.
+/// Cells for which both reports have the first choice's kernel.
 struct KernelCounts {
   int64_t compared = 0;
   int64_t changed = 0;                     ///< other machine code
   int64_t engine = 0;                      ///< another engine or other knobs, including the tile
-  int64_t registers = 0;                   ///< another number a thread
-  int64_t less_stack = 0, more_stack = 0;  ///< per thread, for values that do not fit in registers
-  int64_t shared_memory = 0;               ///< another size a block
+  int64_t registers = 0;                   ///< another number per thread
+  int64_t less_stack = 0, more_stack = 0;  ///< stack per thread, for values that do not fit in registers
+  int64_t shared_memory = 0;               ///< another size per block
 };
 ATTNPROBE_JSON(KernelCounts, compared, changed, engine, registers, less_stack, more_stack, shared_memory)
 
 struct Diff {
-  size_t compared = 0;              ///< cells in both
+  size_t compared = 0;              ///< number of cells in both
   bool of_many_versions = false;    ///< for several cuDNN versions, each compared with itself
-  std::vector<std::string> cudnns;  ///< of the cells in both: "9.14.0", or "9.14.0 -> 9.19.0"
+  std::vector<std::string> cudnns;  ///< versions of the cells in both: "9.14.0", or "9.14.0 -> 9.19.0"
   KernelCounts kernels;
   std::vector<Change> changes;  ///< by kind, then in the new report's order
 };
 
-/// The engine config that a program would get; nullptr if none works.
+/// The engine config that a program would use; nullptr if none works.
 const CellEngine* first_choice(const CellAnswer& answer);
 
 /// Cells match by config name, target and cuDNN version; if each side has only one version, by name and target.
 Diff diff_cells(const CellTable& before, const CellTable& after, const DiffOptions& options);
 
-/// Whether it is worse, as --fail-on regression means it.
+/// Whether the change is a regression for --fail-on regression.
 bool is_regression(ChangeKind kind);
 
 std::string diff_text(const Diff& diff, const TextStyle& style);

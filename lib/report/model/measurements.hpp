@@ -11,20 +11,20 @@
 namespace attnprobe::report {
 
 struct Measurement {
-  std::string_view key;  ///< of the struct, of JSON's "time" and of CSV's columns
+  std::string_view key;  ///< name in the struct, in JSON's "time" and in CSV's columns
   std::optional<double> probe::TimeFindings::*value;
-  std::string_view what;     ///< its description in the schema; "" if the name is enough
+  std::string_view what;     ///< its description in the schema; "" if the name is clear
   std::string_view in_text;  ///< its form in the table, a format of fmt: ", hot {:.4g} ms"; "": not included
-  double text_factor = 1;    ///< the table multiplies it by this
+  double text_factor = 1;    ///< factor for the table
   bool in_csv = false;
   std::string_view in_page = "";  ///< its key in the page's data, "ms"; "": not included
-  std::string_view unit = "";     ///< that the page writes after it
+  std::string_view unit = "";     ///< unit on the page
 };
 
 /// In the order of the columns.
 const std::vector<Measurement>& measurements();
 
-/// The one by which plans are ranked.
+/// The measurement that ranks plans.
 inline constexpr std::string_view median_time = "median_ms";
 
 }  // namespace attnprobe::report

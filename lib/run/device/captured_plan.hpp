@@ -18,10 +18,10 @@ class CapturedPlan {
   /// Its kernel nodes, in CUDA's order. Copies and fills are not included.
   std::vector<probe::KernelLaunch> launches() const;
 
-  /// Whether its first node, in that order, clears memory.
+  /// Whether the first node, in that order, clears memory.
   bool begins_with_memset() const;
 
-  /// Queues all of it. Throws Error(cuda).
+  /// Queues the whole graph. Throws Error(cuda).
   void replay() const;
   /// Queues the first `count` kernels of launches() and all nodes that are not kernels. Throws Error(cuda).
   void replay_first(size_t count) const;

@@ -70,8 +70,8 @@ ATTNPROBE_BOTH void fill(const FillArgs& a, Index thread, Index threads) {
 }
 
 /// Reads a plan's dropout mask from an output whose other factor was an identity. Forward: mask[b, h, i, start + d] =
-/// O[b, h, i, d] > 0. Backward: mask[b, h group + which, start + d, j] = dV[b, h, j, d] > 0. A dumped mask: as forward.
-/// NaN is 0.
+/// O[b, h, i, d] > 0. Backward: mask[b, h group + which, start + d, j] = dV[b, h, j, d] > 0. A dumped mask is read as
+/// in forward. NaN counts as 0.
 struct ReadMaskArgs {
   View from, mask;
   Index start, group, which;
@@ -98,7 +98,7 @@ ATTNPROBE_BOTH void read_mask(const ReadMaskArgs& a, Index thread, Index threads
 
 enum Marks { mark_not_of_tensor, mark_must_be_written, mark_free };
 
-/// Marks the elements of a tensor in a map of its memory; elements after the sequence may hold anything.
+/// Marks the elements of a tensor in a map of its memory; elements after the sequence may have any content.
 struct CoverArgs {
   View y;
   unsigned char* map;  ///< of Y's first element
@@ -125,7 +125,7 @@ struct MemoryCount {
   Index unwritten, outside, first_outside;
 };
 
-/// The memory was all ones (a NaN in every floating type) before the run.
+/// Before the run, the memory had only 1 bits (a NaN in every floating type).
 struct CheckMemoryArgs {
   const unsigned char* memory;
   const unsigned char* map;
@@ -147,11 +147,11 @@ ATTNPROBE_BOTH void check_memory(const CheckMemoryArgs& a, Index thread, Index t
 
 struct CompareCount {
   double error2, variance, reference2, max_abs, max_rel;
-  double most, allowed, reference;  ///< largest error relative to its limit; that limit, and the reference
+  double most, allowed, reference;  ///< largest error relative to its limit; then that limit and the reference value
   Index elements, nan, inf, wrong, first_wrong;
 };
 
-/// The reference has an error for each value, and is rounded to the output's type when it is read.
+/// The reference has an error for each value; reading rounds it to the output's type.
 struct CompareArgs {
   View out, reference;
   const int* lengths;
@@ -165,7 +165,7 @@ ATTNPROBE_BOTH bool is_finite(double x) {
   return x - x == 0;
 }
 
-/// From the output's rounding and all earlier ones; in double, because squares of tiny numbers would underflow.
+/// From the output's rounding and all earlier roundings; in double, because squares of tiny numbers would underflow.
 ATTNPROBE_BOTH double deviation(const View& reference, Index at, double x) {
   const double own = reference.error == 0 ? 0 : ((const Real*)(reference.data + reference.error))[at];
   const double rounding = reference.unit * fabs(x);
@@ -188,10 +188,10 @@ ATTNPROBE_BOTH void compare(const CompareArgs& a, Index thread, Index threads) {
       right = out == reference || (out != out && reference != reference);
     } else {
       const double sigma = deviation(a.reference, at_reference, reference), allowed = a.times * sigma;
-      // Beyond its type's range, an output is the largest number or infinite.
+      // Beyond its type's range, an output may be the largest number or infinite.
       const bool beyond = fabs(reference) + allowed >= a.largest;
       if (fabs(reference) > a.largest) reference = reference < 0 ? -a.largest : a.largest;
-      if (!is_finite(sigma)) continue;  // any number, infinity or NaN would be right
+      if (!is_finite(sigma)) continue;  // any number, infinity or NaN is correct
       if (!is_finite(out)) {
         right = out == out && beyond && (out < 0) == (reference < 0);
         found.nan += out != out ? 1 : 0;

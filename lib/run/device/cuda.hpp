@@ -1,4 +1,4 @@
-// The CUDA driver API, loaded at run time (the machine may lack it), with owned handles.
+// The CUDA driver API, loaded at run time because the machine may lack it, with owned handles.
 #pragma once
 
 #include <cuda.h>
@@ -46,7 +46,7 @@ struct CudaApi {
 /// The machine's driver. Throws Error(environment) if there is none.
 const CudaApi& cuda_api();
 
-/// An owned driver handle; the destructor releases it with `give_back`. After a sticky error that function fails, but
+/// An owned driver handle; the destructor releases it with `give_back`. After a sticky error `give_back` fails, but
 /// then the process ends anyway.
 template <class Handle, auto give_back>
 class CudaHandle {
@@ -82,7 +82,7 @@ using CudaStream = CudaHandle<CUstream, &CudaApi::cuStreamDestroy>;
 /// A device with its retained primary context.
 using CudaPrimaryContext = CudaHandle<CUdevice, &CudaApi::cuDevicePrimaryCtxRelease>;
 
-/// The first GPU that CUDA shows to this process: its primary context, which cuDNN uses too, one stream, and its
+/// The first GPU visible to this process: its primary context, which cuDNN also uses, one stream, and attnprobe's
 /// compiled kernels.
 class CudaDevice : public Device {
  public:
@@ -103,7 +103,7 @@ class CudaDevice : public Device {
   CUstream stream() const { return stream_.get(); }
   std::string name() const;
   int attribute(CUdevice_attribute attribute) const;
-  /// A kernel of gpu_kernels.cu that is not in kernels.hpp.
+  /// A kernel that only gpu_kernels.cu has, not kernels.hpp.
   CUfunction function(const char* name) const;
   void launch_function(CUfunction function, unsigned grid, unsigned block, void** args);
 
@@ -114,7 +114,7 @@ class CudaDevice : public Device {
 
   const CudaApi& api_;
   CUdevice device_ = 0;
-  // Separate members, so that a constructor that throws releases everything.
+  // Separate members, so that everything is released if the constructor throws.
   CudaPrimaryContext context_;
   CudaStream stream_;
   CudaModule module_;
@@ -128,10 +128,10 @@ class CudaDevice : public Device {
 /// NVRTC. Needs no GPU. Throws Error(environment) without NVRTC, Error(internal) with the compiler's message.
 std::vector<char> compile_kernels(int sm);
 
-/// The same, but cached in a file of this user, attnprobe/kernels/sm_90-….cubin, for this source, these options and
-/// this NVRTC. If the file is missing, one process compiles and writes it: compiling takes seconds, and there may be
-/// one process per core. Compiles without the cache if the file cannot be written or trusted. Throws like
-/// compile_kernels(), which a test may replace.
+/// The same, cached in a file of this user, attnprobe/kernels/sm_90-….cubin, for this source, these options and this
+/// NVRTC. If the file is missing, only one process compiles and writes it, because compiling takes seconds and there
+/// may be one process per core. Compiles without the cache if the file cannot be written or trusted. Throws like
+/// compile_kernels(), which tests may replace.
 std::vector<char> cached_kernels(int sm, const std::function<std::vector<char>(int)>& compile = compile_kernels);
 
 }  // namespace attnprobe::run

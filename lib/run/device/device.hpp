@@ -1,4 +1,4 @@
-// Runs kernels and owns buffers: on a GPU, or on the CPU for tests and machines without a GPU.
+// Runs kernels and owns buffers, on a GPU, or on the CPU for tests and machines without a GPU.
 #pragma once
 
 #include <cstddef>
@@ -41,22 +41,22 @@ class Device {
   virtual void release(void* memory) noexcept = 0;
   virtual size_t free_bytes() const = 0;
 
-  /// Each is ordered after earlier work; the copies return when they are done. They throw Error(cuda).
+  /// Each runs after earlier work; copies return when they are complete. They throw Error(cuda).
   virtual void set_bytes(void* memory, unsigned char value, size_t bytes) = 0;
   virtual void copy_in(void* memory, const void* host, size_t bytes) = 0;
   virtual void copy_out(void* host, const void* memory, size_t bytes) = 0;
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void wait() = 0;
 
-  /// Runs a kernel with its argument struct from kernels.hpp on `threads` threads. Kernels loop, so any number works.
-  /// Throws Error(cuda).
+  /// Runs a kernel with its argument struct from kernels.hpp on `threads` threads. Kernels loop, so any number of
+  /// threads works. Throws Error(cuda).
   template <class Args>
   void launch(Kernel kernel, const Args& args, int64_t threads) {
     launch_bytes(kernel, &args, sizeof args, threads);
   }
   /// The number of threads for that many elements.
   virtual int64_t threads_for(int64_t elements) const = 0;
-  /// The number of threads for a counting kernel, with one slot each.
+  /// The number of threads of a counting kernel; each has one slot.
   virtual int64_t counters() const = 0;
 
   /// The type that kernels compute in: f64 on the CPU, f32 on a GPU.
@@ -69,7 +69,7 @@ class Device {
 /// The CPU as a device. One thread.
 std::unique_ptr<Device> cpu_device();
 
-/// Memory of a device, owned.
+/// Owned device memory.
 class Memory {
  public:
   Memory() = default;

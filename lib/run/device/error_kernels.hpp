@@ -1,6 +1,6 @@
-// Error propagation: estimates how far a plan's results may be from the reference's. Each value has a standard
-// deviation, which every operation propagates. Roundings count as independent, so squares add up: a sum of n terms is
-// uncertain by the root of n of them, not by n. A sum of magnitudes would hide real errors.
+// Error propagation: estimates how far a plan's results may differ from the reference. Each value has a standard
+// deviation, which every operation propagates. Roundings count as independent, so squares add up: a sum's error grows
+// with the square root of its number of terms. Adding magnitudes would hide real errors.
 #ifndef ATTNPROBE_RUN_ERROR_KERNELS
 #define ATTNPROBE_RUN_ERROR_KERNELS
 
@@ -14,12 +14,12 @@ namespace attnprobe::run::kernels {
 ATTNPROBE_BOTH Real f32_unit() {
   return (Real)2.384185791015625e-7;  // 2^-22
 }
-/// Blackwell kernels compute exp2 by a polynomial of degree 3, which is off by 2^-13.5; ex2.approx is much better.
+/// Blackwell kernels compute exp2 by a polynomial of degree 3, whose error is 2^-13.5; ex2.approx is much better.
 ATTNPROBE_BOTH Real exp_unit() {
   return (Real)1.220703125e-4;  // 2^-13
 }
-/// With a row's largest probability at 1, kernels compute those below this limit imprecisely. At e^-52 an H200's were
-/// off by 6 % (cuDNN 9.19, exact scores).
+/// Relative to a row's largest probability, kernels compute smaller probabilities than this imprecisely. At e^-52, the
+/// error on an H200 was 6 % (cuDNN 9.19, exact scores).
 ATTNPROBE_BOTH Real least_probability() {
   return (Real)9.31322574615478515625e-10;  // 2^-30
 }
@@ -28,13 +28,13 @@ ATTNPROBE_BOTH Real least_probability() {
 ATTNPROBE_BOTH Real difference_unit() {
   return (Real)1.9073486328125e-6;  // 2^-19
 }
-/// tanh.approx.f32 is off by 2^-11; other activations may use it.
+/// The error of tanh.approx.f32 is 2^-11; other activations may use it.
 ATTNPROBE_BOTH Real activation_unit() {
   return (Real)4.8828125e-4;  // 2^-11
 }
 
 /// Tensor cores truncate sums towards zero, so the error does not average out: half a last place of the sum for about
-/// every 16 products. Stats of head dimension 512 were all off by 2.9e-6 (H200, cuDNN 9.19).
+/// every 16 products. For head dimension 512, all Stats had an error of 2.9e-6 (H200, cuDNN 9.19).
 ATTNPROBE_BOTH Real truncation_unit() {
   return (Real)3.725290298461914e-9;  // 2^-28
 }
@@ -47,12 +47,12 @@ ATTNPROBE_BOTH Real square(Real x) {
   return x * x;
 }
 
-/// The same for a rounded value. Masks, which are infinite or (in old graphs) the lowest finite number, are exact.
+/// Likewise for a rounded value. Masks, which are infinite or (in old graphs) the lowest finite number, are exact.
 ATTNPROBE_BOTH Real rounded_square(Real x) {
   return fabs(x) < (Real)1e37 ? x * x : (Real)0;
 }
 
-/// The variance of the element `at`, with value x, as its reader sees it.
+/// The variance of element `at`, with value x, after the reader's rounding.
 ATTNPROBE_BOTH Real variance(const View& v, Index at, Real x) {
   const Real own = v.error == 0 || at < 0 ? (Real)0 : ((const Real*)(v.data + v.error))[at];
   return square(own) + (x == 0 ? (Real)0 : square((Real)v.unit) * rounded_square(x) + square((Real)v.smallest));
@@ -61,7 +61,7 @@ ATTNPROBE_BOTH Real variance(const View& v, const Place& p, Real x) {
   return v.error == 0 && v.unit == 0 ? (Real)0 : variance(v, locate(v, p), x);
 }
 
-/// A masked score has no error. An unbounded variance, for a value that could be anything, is infinite.
+/// A masked score has no error. A value that could be anything has infinite variance.
 ATTNPROBE_BOTH void store_variance(const View& v, const Place& p, Real value, Real variance) {
   if (v.error == 0) return;
   ((Real*)(v.data + v.error))[locate(v, p)] = !is_number(value) || variance == 0 ? (Real)0

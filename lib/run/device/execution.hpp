@@ -12,7 +12,7 @@ namespace attnprobe::run {
 class Execution {
  public:
   /// `pointers`: device memory of every real tensor. By-value scalars have their host values in the graph. The plan and
-  /// the memory must outlive this. Throws Error(cudnn).
+  /// the memory must outlive the execution. Throws Error(cudnn).
   Execution(const cudnn::DeviceContext& device, const cudnn::Descriptor& plan, const graph::OpGraph& graph,
             const std::map<graph::Uid, void*>& pointers, void* workspace);
 

@@ -21,8 +21,8 @@ ATTNPROBE_BOTH Index limit(const int* lengths, Index batch, Index extent) {
   return lengths[batch] < extent ? lengths[batch] : extent;
 }
 
-/// The uncertainty of a sum of `depth` products, relative to the sum of their squares. The sum of magnitudes is at most
-/// the root of depth times that.
+/// The uncertainty of a sum of `depth` products, relative to the root of the sum of their squares. The sum of
+/// magnitudes is at most sqrt(depth) times that root.
 ATTNPROBE_BOTH Real sums_variance(const MatmulArgs& g, Index depth) {
   return square((Real)g.unit) * (Real)depth;
 }
@@ -52,8 +52,8 @@ ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
   }
 }
 
-/// An element of Y stands for X's extent / Y's extent neighbours. Two steps: first `parts` partial results per element
-/// of Y, then their combination. `keep`: added to Y's content. Y's variances have partial results too.
+/// An element of Y combines X's extent / Y's extent neighbours. Two steps: first `parts` partial results per element of
+/// Y, then their combination. `keep`: added to Y's content. Y's variances have partial results too.
 struct ReduceArgs {
   View x, y;
   Real *partial, *partial_variance;
@@ -104,13 +104,13 @@ ATTNPROBE_BOTH Real reduce_element(int op, Real x) {
   }
 }
 
-/// The rounding of one partial sum: kernels add dBias up in its own type, also near its smallest numbers.
+/// The rounding of one partial sum: kernels accumulate dBias in its own type, even near its smallest numbers.
 ATTNPROBE_BOTH Real partial_sum_variance(const ReduceArgs& a, Real value) {
   if (a.op != reduce_ADD || value == 0) return (Real)0;
   return square((Real)a.x.unit) * rounded_square(value) + square((Real)a.x.smallest);
 }
 
-/// The maximum of several is as uncertain as the most uncertain of them; a sum adds the variances.
+/// A maximum is as uncertain as its most uncertain input; a sum adds the variances.
 ATTNPROBE_BOTH Real reduce_join_variance(int op, Real a, Real b) {
   const bool picks = op == reduce_MAX || op == reduce_MIN || op == reduce_AMAX;
   return picks ? (b > a ? b : a) : a + b;
@@ -231,8 +231,8 @@ ATTNPROBE_BOTH void block_mask(const BlockMaskArgs& a, Index thread, Index threa
 }
 
 /// Y = scale X, with the last `dim` elements of a head rotated. Element r of their first half is rotated with element r
-/// of the second. The angles are {s, 1, 1, dim}, at the same positions (docs.nvidia.com/cudnn/operations/RoPE.md), and
-/// uncertain by a few units in the last place. Y is rounded to `type`, because it is in memory before it is read.
+/// of the second. The angles {s, 1, 1, dim} have the same positions (docs.nvidia.com/cudnn/operations/RoPE.md) and an
+/// error of a few units in the last place. Y is rounded to `type`, because plans store it in memory.
 struct RopeArgs {
   View x, angles, y;
   double scale;
@@ -240,7 +240,7 @@ struct RopeArgs {
   int type, unused;
 };
 
-/// A value within `own` of another rounds to the same number, or sometimes to its neighbour 2 unit x away.
+/// A value within `own` of another rounds to the same number, or sometimes to the neighbour at distance 2 unit x.
 ATTNPROBE_BOTH void store_rounded(const View& y, const Place& p, int type, Real value, Real own) {
   Real units = 0;
   double memory = 0;

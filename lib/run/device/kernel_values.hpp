@@ -1,6 +1,6 @@
-// Numbers and places of elements for kernels. All kernels are written once and compiled twice. The C++ compiler builds
-// them for the CPU, where tests compare them with plain attention; NVRTC builds them for the GPU. So they use neither
-// the standard library nor CUDA headers; NVRTC gets the graphs' modes and types as a prepended enum.
+// Number formats and element addresses for kernels. All kernels are written once and compiled twice. The C++ compiler
+// builds them for the CPU, where tests compare them with plain attention; NVRTC builds them for the GPU. So they use
+// neither the standard library nor CUDA headers; the graphs' modes and types are prepended as enums for NVRTC.
 #ifndef ATTNPROBE_RUN_KERNEL_VALUES
 #define ATTNPROBE_RUN_KERNEL_VALUES
 
@@ -65,19 +65,20 @@ enum Types {
   type_fp4_e2m1
 };
 
-/// A tensor of at most four dims in memory. A ragged one begins at a separate offset in each batch entry and ends at
-/// the next one's. A computed one has type Real, and each element has an error: the standard deviation from roundings
-/// (error_kernels.hpp).
+/// A tensor of at most four dims in memory. In a ragged tensor, each batch entry begins at its own offset and ends at
+/// the next entry's. In a computed tensor, elements have type Real, and each has an error: the standard deviation from
+/// roundings (error_kernels.hpp).
 struct View {
   char* data;
-  const void* offsets;  ///< null: not ragged; else of each batch entry and the end, in units of offsets_unit
+  const void* offsets;  ///< null: not ragged; otherwise the offset of each batch entry and of the end, in units of
+                        ///< offsets_unit
   Index dims[4], strides[4];
   Index error;           ///< bytes from an element to its error; 0: exact
   int type;              ///< Types
   int offsets_type;      ///< type_i32 or type_i64
-  int sequence_axis;     ///< of a ragged tensor: 2, or 3 for a transposed one
-  float unit, smallest;  ///< rounding by the reader: relative to the value, and absolute
-  int offsets_unit;      ///< of a ragged tensor: elements per unit of an offset
+  int sequence_axis;     ///< token axis of a ragged tensor: 2, or 3 if transposed
+  float unit, smallest;  ///< rounding by the reader: relative and absolute
+  int offsets_unit;      ///< for a ragged tensor: elements per unit of an offset
 };
 
 struct Place {
@@ -96,7 +97,7 @@ ATTNPROBE_BOTH float float_of(unsigned bits) {
 #endif
 }
 
-/// IEEE-like numbers of up to 16 bits; e4m3 has no infinity and one NaN.
+/// IEEE-like numbers of up to 16 bits; e4m3 has no infinity and a single NaN.
 ATTNPROBE_BOTH float decode(unsigned bits, int exponent_bits, int mantissa_bits, bool has_infinity) {
   const unsigned sign = bits >> (exponent_bits + mantissa_bits) << 31;
   const unsigned exponent = (bits >> mantissa_bits) & ((1u << exponent_bits) - 1);
@@ -230,7 +231,7 @@ ATTNPROBE_BOTH Index offset(const View& v, Index batch) {
   return at * v.offsets_unit;
 }
 
-/// The offset of an element, in elements; -1 if a ragged tensor lacks it. An axis of extent 1 repeats its element.
+/// The offset of an element, in elements; -1 if a ragged tensor does not contain it. An axis of extent 1 is broadcast.
 ATTNPROBE_BOTH Index locate(const View& v, const Place& p) {
   Index at = 0;
   for (int axis = v.offsets == nullptr ? 0 : 1; axis < 4; ++axis)

@@ -1,4 +1,4 @@
-// All kernels. NVRTC gets the files included here before this one (compile.cpp).
+// All kernels. For NVRTC, compile.cpp prepends the files included here.
 #ifndef ATTNPROBE_RUN_KERNELS
 #define ATTNPROBE_RUN_KERNELS
 

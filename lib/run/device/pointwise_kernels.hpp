@@ -11,14 +11,14 @@ namespace attnprobe::run::kernels {
 struct PointwiseArgs {
   View x, b, t, y;  ///< dy of a backward mode is b
   int mode, axis;
-  Index origin;  ///< for GEN_INDEX: the index of the first element along the axis
+  Index origin;  ///< for GEN_INDEX: index of the first element along the axis
 };
 
 ATTNPROBE_BOTH Real gelu_tanh_argument(Real x) {
   return (Real)0.7978845608028654 * (x + (Real)0.044715 * x * x * x);
 }
 
-/// The slope of an activation at x.
+/// The derivative of an activation at x.
 ATTNPROBE_BOTH Real slope(int mode, Real x) {
   const Real one = 1;
   switch (mode) {
@@ -48,7 +48,7 @@ ATTNPROBE_BOTH Real slope(int mode, Real x) {
   }
 }
 
-/// A fully masked row has no softmax; cuDNN gives zeros, so here -inf - -inf is -inf and 0 / 0 is 0.
+/// A fully masked row has no softmax. cuDNN returns zeros, so here -inf - -inf is -inf and 0 / 0 is 0.
 ATTNPROBE_BOTH Real pointwise_value(int mode, Real x, Real b, Real t) {
   const Real one = 1;
   switch (mode) {
@@ -141,7 +141,7 @@ ATTNPROBE_BOTH Real pointwise_value(int mode, Real x, Real b, Real t) {
   }
 }
 
-/// The variance of y from those of x and b, plus that of the operation itself.
+/// The variance of y: propagated from x and b, plus that of the operation itself.
 ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y, Real vx, Real vb) {
   const Real rounding = square(f32_unit()) * rounded_square(y);
   switch (mode) {
@@ -165,7 +165,7 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
     case mode_ABS:
       return vx;
     case mode_EXP:
-      // The exponential of a very uncertain number may underflow here and be large in the plan.
+      // The exponential of a very uncertain number may underflow here but be large in the plan.
       if (y == 0) return square(exp(x + sqrt(vx)));
       return square(y) * (square(expm1(sqrt(vx))) + square(exp_unit())) + square(least_probability());
     case mode_LOG:
@@ -192,7 +192,7 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
   const Real step = (Real)0.0078125;
   const bool backward = mode >= mode_RELU_BWD && mode <= mode_GELU_APPROX_TANH_BWD;
   if (backward) {
-    // The slope of relu jumps at 0: where the sign is uncertain, so is all of the gradient. Exact zeros are certain.
+    // The derivative of relu jumps at 0: if the sign is uncertain, the whole gradient is. Exact zeros are certain.
     if (mode == mode_RELU_BWD) return square(slope(mode, x)) * vb + (x != 0 && x * x <= 16 * vx ? square(b) : (Real)0);
     const Real bend = (slope(mode, x + step) - slope(mode, x - step)) / (2 * step);
     return square(slope(mode, x)) * vb + square(b * bend) * vx +

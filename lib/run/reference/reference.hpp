@@ -1,7 +1,7 @@
 // The reference: an interpreter of OpGraph that is independent of cuDNN. It computes every operation as written, on
-// whole matrices, in f32 on a GPU and in f64 on the CPU. No tensor between operations is rounded to its type, so that a
-// comparison shows only the plan's own error. The expected size of that error from roundings is computed with each
-// value.
+// whole matrices, in f32 on a GPU and in f64 on the CPU. Intermediate tensors are not rounded to their types, so that a
+// comparison shows only the plan's own error. With each value, it computes the expected size of that error from
+// roundings.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@ using graph::OpGraph;
 using graph::Uid;
 using kernels::View;
 
-/// A tensor in memory, with the memory if this object owns it.
+/// A tensor in memory; owns the memory or refers to it.
 struct Value {
   View view{};
   Memory memory;
 };
 
-/// The memory of a graph's inputs: every real tensor that no operation makes, including ragged offsets. Also the mask
-/// of an Rng operation, which only the plan knows. By-value scalars have their value in the graph.
+/// The memory of a graph's inputs: every real tensor that no operation writes, including ragged offsets. Also the mask
+/// of an Rng operation, which only the plan knows. By-value scalars have their values in the graph.
 using Inputs = std::map<Uid, View>;
 
-/// Every tensor has four dims here; tensors with fewer (scalars have one) are padded in front.
+/// Here every tensor has four dims; tensors with fewer (scalars have one) are padded in front.
 using Shape = std::array<int64_t, 4>;
 Shape four(const std::vector<int64_t>& values);
 int64_t count(const Shape& dims);
@@ -41,8 +41,8 @@ View view_of(const OpGraph& graph, const graph::Tensor& tensor, char* data, cons
 
 /// The expected value of every real output of the graph, expanded (build/expand.hpp). They are packed tensors of the
 /// device's real type; their errors do not include the rounding to the output's type. Uses at most about `memory_bytes`
-/// at a time: if necessary, batch entries and heads are computed in turns. Throws Error(internal) for a graph that the
-/// interpreter does not support, Error(environment) if even one head of one batch entry is too large.
+/// at a time: if necessary, it computes batch entries and heads one after the other. Throws Error(internal) for a graph
+/// that the interpreter does not support, Error(environment) if even one head of one batch entry is too large.
 std::map<Uid, Value> evaluate(Device& device, const OpGraph& graph, const Inputs& inputs, size_t memory_bytes);
 
 }  // namespace attnprobe::run

@@ -1,4 +1,4 @@
-// Plans the evaluation of a graph, independently of where its tensors are. Decides which part of the work runs at a
+// Plans the evaluation of a graph, independently of the memory of its tensors. Decides which part of the work runs at a
 // time, and how long each intermediate tensor is needed.
 #pragma once
 
@@ -26,9 +26,9 @@ class Slicing {
   Shape dims(Uid uid, const Slice& slice) const;
   /// The tensor that owns this one's memory.
   Uid root(Uid uid) const;
-  /// Virtual tensors that no later operation needs.
+  /// Virtual tensors not needed by later operations.
   const std::vector<Uid>& dead_after(size_t operation) const { return dead_after_[operation]; }
-  /// The memory of virtual tensors and their errors at the worst moment, including partial results of reductions.
+  /// Peak memory of virtual tensors and their errors, including partial results of reductions.
   size_t peak(const Slice& slice) const;
   /// All ways to split, from none to the finest: first by batch, then by heads.
   std::vector<Slice> ways() const;
@@ -44,7 +44,7 @@ class Slicing {
   const OpGraph& graph_;
   size_t real_size_;
   std::map<Uid, const graph::Tensor*> tensors_;
-  std::set<Uid> whole_;  ///< their first axis is not the batch: paged caches, angles, prefix sums
+  std::set<Uid> whole_;  ///< first axis is not the batch: paged caches, angles, prefix sums
   std::map<Uid, Uid> aliases_;
   std::vector<std::vector<Uid>> dead_after_;
   int64_t batch_ = 1, heads_ = 0;

@@ -1,5 +1,5 @@
-// Timing as plain numbers: when there are enough samples, their statistics and their quality. Uses no GPU and no clock
-// directly; the caller passes both in.
+// Timing as plain numbers: when to stop sampling, statistics and quality of the samples. Uses no GPU or clock directly;
+// the caller passes both.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace attnprobe::run {
 
 /// One timed execution.
 struct Sample {
-  double gpu_ms = 0;      ///< between CUDA events right before and after it
+  double gpu_ms = 0;      ///< between CUDA events directly before and after it
   double enqueue_ms = 0;  ///< host time of cudnnBackendExecute
   double clock_mhz = 0;   ///< SM clock during it; 0: unknown
 };
@@ -32,7 +32,7 @@ struct Summary {
   size_t outliers = 0;
 };
 
-/// Includes every value, even outliers. Precondition: not empty, and all finite.
+/// Includes all values, even outliers. Precondition: not empty, and all finite.
 Summary summarise(std::span<const double> values);
 
 /// When to stop. The defaults are nvbench's.
@@ -40,14 +40,14 @@ struct StoppingLimits {
   size_t min_samples = 10;
   double min_gpu_ms = 500;                                      ///< GPU time of all samples together
   double max_noise = 0.005;                                     ///< stdev / mean
-  double max_wall_s = 15;                                       ///< total, including warm-up and pauses
-  double max_gpu_ms = std::numeric_limits<double>::infinity();  ///< then stop, at any noise
+  double max_wall_s = 15;                                       ///< total time, including warm-up and pauses
+  double max_gpu_ms = std::numeric_limits<double>::infinity();  ///< stops here, at any noise
 };
 
 /// The time budget of a measurement.
 struct Profile {
   std::string name;       ///< "standard" or "fast"
-  double warm_up_ms = 0;  ///< GPU time of samples that do not count, at least one
+  double warm_up_ms = 0;  ///< GPU time of uncounted warm-up samples, at least one
   StoppingLimits limits;
 };
 
@@ -61,7 +61,7 @@ Profile fast_profile();
 enum class Stop {
   not_yet,
   quiet,    ///< noise below the limit
-  stable,   ///< noisy, but more samples would not change the noise
+  stable,   ///< noisy, but more samples would not reduce the noise
   spent,    ///< max_gpu_ms is used up
   time_up,  ///< max_wall_s is used up
 };
@@ -80,7 +80,7 @@ class StoppingRule {
   Stop check(double wall_s) const;
   bool done(double wall_s) const { return check(wall_s) != Stop::not_yet; }
 
-  /// stdev / mean of all samples; std::nullopt for fewer than five, which are too few.
+  /// stdev / mean of all samples; std::nullopt for fewer than five samples.
   std::optional<double> noise() const;
 
  private:
@@ -95,10 +95,10 @@ class StoppingRule {
 struct MeasureOptions {
   Profile profile = standard_profile();
   double reference_clock_mhz = 0;   ///< SM clock of the unthrottled GPU; 0: samples are not checked
-  double throttle_fraction = 0.75;  ///< samples below this part of it are discarded (nvbench's default)
+  double throttle_fraction = 0.75;  ///< discards samples below this share of it (nvbench's default)
 };
 
-/// Takes samples until StoppingRule has enough. Discards samples with a throttled clock, and pauses after each. The
+/// Samples until StoppingRule is satisfied. Discards samples with a throttled clock, and pauses after each. The
 /// pause grows after three in a row (as in nvbench: 0.05 s, then + min(1.5 delay, 0.5 s)). Also discards samples
 /// without a positive time; 64 in a row end the measurement. A sample that exceeds the wall limit still counts.
 ///

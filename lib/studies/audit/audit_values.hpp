@@ -1,4 +1,4 @@
-// For a gate's rule about a number: the refused values that cuDNN supports, and a better number.
+// For a gate's numeric rule: the refused values that cuDNN supports, and a better limit.
 #pragma once
 
 #include <map>
@@ -15,14 +15,14 @@ namespace attnprobe::studies {
 using answer::Answer;
 using answer::Verdict;
 
-/// A proposed number for a rule's limit. Only values that were asked between the two are known to be supported.
+/// A proposed limit for a rule. Between the old and the new limit, only the asked values are known to be supported.
 struct ProposedLimit {
-  std::vector<std::string> keys;  ///< of the problem: "head_dim_qk", "head_dim_v"
+  std::vector<std::string> keys;  ///< keys of the problem: "head_dim_qk", "head_dim_v"
   std::string direction;          ///< "forward", "backward"
-  bool upper = true;              ///< values above the limit are refused; else those below it
-  std::string now;                ///< the values that the rule refuses now: "above 128", "from 129 on"
+  bool upper = true;              ///< refuses values above the limit; otherwise values below it
+  std::string now;                ///< the values that the rule currently refuses: "above 128", "from 129 on"
   double limit = 0;               ///< the last value that cuDNN supports
-  bool end_found = false;         ///< a value beyond it was asked, and cuDNN refused it
+  bool end_found = false;         ///< cuDNN refused an asked value beyond it
   std::vector<std::string> targets;
 };
 Json to_json(const ProposedLimit& proposal);
@@ -33,24 +33,24 @@ std::string text_of(const ProposedLimit& proposal);
 
 class RuleValues {
  public:
-  /// A cell that only this rule refuses, and whether it would work without the rule. If it would not, it counts if
-  /// cuDNN's reason is a size (answer::Category of head dimensions, lengths, heads, shapes, shared memory), not a
+  /// Adds a cell that only this rule refuses; `works`: whether it would work without the rule. If not, it counts only
+  /// if cuDNN's reason is a size (answer::Category of head dimensions, lengths, heads, shapes, shared memory), not a
   /// feature.
   void add(const rules::GateRule& rule, const answer::Answer& result, bool works);
 
   /// "head_dim_qk 136 to 256 forward on rtx4090", for each key that the rule compares with a number.
   std::vector<std::string> taken() const;
 
-  /// Proposals for the keys to which the rule sets limits of one kind. A GPU counts if cuDNN refuses nothing between
-  /// the limit
-  /// and the last supported value. GPUs and keys with the same answer are merged.
+  /// Proposals for the keys that the rule limits in only one direction. A GPU counts if cuDNN refuses nothing between
+  /// the limit and the last supported value. GPUs and keys with the same answer are merged.
   std::vector<ProposedLimit> proposals(const rules::GateRule& rule) const;
 
  private:
   struct Seen {
     std::optional<std::pair<double, double>> works, fails;  // smallest and largest
   };
-  std::map<std::pair<std::string, std::string>, std::map<std::string, Seen>> seen_;  // by key and direction; target
+  std::map<std::pair<std::string, std::string>, std::map<std::string, Seen>> seen_;  // by key and direction, then by
+                                                                                     // target
 };
 
 }  // namespace attnprobe::studies

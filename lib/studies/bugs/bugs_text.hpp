@@ -22,14 +22,14 @@ std::string bugs_text(const std::vector<ConcerningBug>& bugs, const report::Text
 /// Schema "attnprobe/bugs/1".
 Json bugs_json(const std::vector<ConcerningBug>& bugs);
 
-/// One experiment that was run.
+/// One executed experiment.
 struct BugExperiment {
   rules::BugSighting sighting;
   Agreement agreement;
   std::string reproduce;
 };
 
-/// One line each, those that contradict their entry first, and a summary.
+/// One line each, contradictions of their entry first, and a summary.
 std::string experiments_text(const std::vector<BugExperiment>& experiments, const report::TextStyle& style);
 
 /// Schema "attnprobe/bug-experiments/1".

@@ -1,4 +1,4 @@
-// Finds a condition that separates failing problems from right ones, from examples.
+// Finds a condition that separates failing from correct problems, given examples.
 #pragma once
 
 #include <optional>
@@ -24,8 +24,8 @@ struct Literal {
 
 bool holds(const Literal& literal, const Json& problem);
 
-/// Literals that hold for every failing example, while for each right example at least one is false; as few as a greedy
-/// search finds. None if no conjunction separates the examples. Precondition: some example fails.
+/// Literals that hold for every failing example, while at least one is false for each correct example; as few as a
+/// greedy search finds. None if no conjunction separates the examples. Precondition: some example fails.
 std::optional<std::vector<Literal>> find_condition(const std::vector<Example>& examples);
 
 /// The literals as one condition (rules/condition.hpp).

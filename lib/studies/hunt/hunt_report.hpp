@@ -12,7 +12,7 @@ Json candidate_json(const Class& found, int sm);
 
 Json to_json(const Hunt& hunt);
 
-/// Markdown: one row per cuDNN, one row per class, and the failures that no condition explains.
+/// Markdown: one row per cuDNN, one row per class, and unexplained failures.
 std::string page_of(const Hunt& hunt);
 
 }  // namespace attnprobe::hunt

@@ -1,4 +1,4 @@
-// Runs one config with one cuDNN on one GPU, and records the outcome of the plan that a program gets.
+// Runs one config with one cuDNN on one GPU, and records the outcome of the plan that a program would use.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,14 @@ struct Trial {
   run::DataRegime data = run::DataRegime::normal;
   Json config;              ///< the given fields
   std::string description;  ///< describe()
-  /// The outcome of the first engine config that compiles. does_not_compile: none does.
+  /// The outcome of the first engine config that compiles. does_not_compile: none compiles.
   rules::Seen seen = rules::Seen::not_run;
-  bool first_choice_compiles = true;  ///< false: the plan that ran has a later engine config
+  bool first_choice_compiles = true;  ///< false: a later engine config ran
   std::string engine_config;          ///< "engine 2 KERNEL_CFG=7"; "" if no plan was built
-  std::string message;                ///< the error; "" for right
-  std::vector<std::string> outputs;   ///< the wrong ones: "dK"
-  std::vector<std::string> bugs;      ///< ids of the known bugs that warn about it
-  std::string refused_by;             ///< the cudnn-frontend rule or the requirement that stops programs; "" for none
+  std::string message;                ///< the error; "" if right
+  std::vector<std::string> outputs;   ///< the wrong outputs: "dK"
+  std::vector<std::string> bugs;      ///< ids of the known bugs that affect it
+  std::string refused_by;             ///< the cudnn-frontend rule or the requirement that stops programs, or ""
   std::string reproduce;              ///< the command that repeats it
 };
 ATTNPROBE_JSON(Trial, seed, gpu, cudnn, data, config, description, seen, first_choice_compiles, engine_config, message,
@@ -45,7 +45,7 @@ ATTNPROBE_JSON(Trial, seed, gpu, cudnn, data, config, description, seen, first_c
 bool fails(const Trial& trial);
 /// Whether it ran to its end and was compared, right or wrong.
 bool is_compared(const Trial& trial);
-/// Whether no entry warns about it and nothing stops programs from it.
+/// Whether no entry warns about it and nothing prevents programs from using it.
 bool is_unwarned(const Trial& trial);
 
 /// `count` random configs from seed `first` on that are small enough for the reference, each with a suitable data
@@ -55,8 +55,8 @@ std::vector<Probe> draw_probes(uint64_t first, size_t count);
 /// Called after each trial, one at a time.
 using OnTrial = std::function<void(const Trial& trial)>;
 
-/// Builds the plan that a program gets, runs and verifies it. `cudnn` is a path. Ignores the walk, plans and data of
-/// the options. Trials are in the order of `probes`, without those cut off by a stop.
+/// Builds, runs and verifies the plan that a program would use. `cudnn` is a path. Ignores the walk, plans and data of
+/// the options. Trials are in the order of `probes`, without those not reached after a stop.
 std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Target& target, const std::string& cudnn,
                               asking::PlanOptions options, const asking::Session& session,
                               const OnTrial& on_trial = {});

@@ -14,7 +14,7 @@ namespace attnprobe::limits {
 
 struct Axis {
   std::string name;  ///< as requested: "head_dim", "window", "mask"
-  /// Either the numbers of a range, or values in the given order.
+  /// Either the numbers of a range, or a list of values in order.
   std::optional<attention::Range> range;
   std::vector<Json> values;
   bool range_is_usual = false;  ///< the range is the default
@@ -23,8 +23,8 @@ struct Axis {
 };
 
 /// Parses "head_dim", "head_dim=8:512:8", "mask=none,causal,layout=bshd,thd": words between commas are values of the
-/// previous field. A number without values gets its field's default range, a word all its values. `option` begins
-/// messages. Throws Error(usage) for an unknown field, a bad range, and a field without default values.
+/// previous field. Without values, a numeric field gets its default range, any other field all its values. `option`
+/// begins messages. Throws Error(usage) for an unknown field, a bad range, and a field without default values.
 std::vector<Axis> read_axes(const std::vector<std::string>& words, const std::string& option);
 
 /// The size of the range, or the number of values.

@@ -2,9 +2,9 @@
 //
 // Kernels need multiples of a power of two, so numbers are divided into classes: odd, 2 mod 4, 4 mod 8, … . Classes
 // with the same answers form a group. Within a group the answer rarely changes; halving finds the change between two
-// members with different answers. Random members are asked too. One that was not predicted splits a gap, which is then
-// searched like the others, and causes more random ones. Isolated numbers cannot be found this way, so a short range is
-// asked in full, and some numbers of a longer one always.
+// members with different answers. Random members are also asked. A wrong prediction splits a gap, which is then
+// searched like the others, and adds more random members. Isolated numbers cannot be found this way, so short ranges
+// are asked in full, and some numbers of longer ranges always.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +18,13 @@
 
 namespace attnprobe::limits {
 
-using Label = int;  ///< an answer; the caller gives it a meaning
+using Label = int;  ///< an answer; its meaning is up to the caller
 
-/// first, first + step, … last without the multiples of `except`, all with one answer.
+/// The numbers first, first + step, … last without multiples of `except`, all with one answer.
 struct Run {
-  int64_t first = 0, last = 0;  ///< both have that answer
+  int64_t first = 0, last = 0;  ///< both ends have that answer
   int64_t step = 1;
-  int64_t except = 0;  ///< 0: none is left out
+  int64_t except = 0;  ///< 0: no exceptions
   Label label = 0;
   bool operator==(const Run&) const = default;
 };
@@ -35,24 +35,24 @@ bool contains(const Run& run, int64_t value);
 int64_t count_of(const Run& run);
 
 struct SearchOptions {
-  uint64_t seed = 0;             ///< of the random members
-  uint64_t asked_in_full = 12;   ///< a range of at most this many numbers is asked in full
+  uint64_t seed = 0;             ///< seed of the random members
+  uint64_t asked_in_full = 12;   ///< ranges of at most this many numbers are asked in full
   std::vector<int64_t> special;  ///< always asked, like both neighbours of every power of two
 };
 
 class BoundarySearch {
  public:
-  /// Of first, first + step, … last. Precondition: the range is not geometric.
+  /// Searches first, first + step, … last. Precondition: the range is not geometric.
   BoundarySearch(const attention::Range& range, SearchOptions options);
 
-  /// Patterns of similar rows, most likely first, each as runs of the whole range. The first one that holds at its
-  /// ends, beyond them and at random members is used, with a fraction of the questions. Call it before the first
-  /// wanted().
+  /// Patterns of similar rows, most likely first, each as runs of the whole range. Uses the first pattern that is
+  /// correct at its ends, beyond them and at random members, which needs only a fraction of the questions. Call it
+  /// before the first wanted().
   void suppose(std::vector<std::vector<Run>> candidates) { candidates_ = std::move(candidates); }
 
-  /// The numbers to ask next, ascending; none: all is known or predicted.
+  /// The numbers to ask next, ascending; none: all answers are known or predicted.
   std::vector<int64_t> wanted();
-  /// The answer of a wanted number, or of any other.
+  /// Sets the answer of a wanted number or any other number.
   void tell(int64_t value, Label label);
 
   /// The known or inferred answer of a number.
@@ -62,13 +62,13 @@ class BoundarySearch {
   std::vector<Run> runs() const;
 
   const std::map<int64_t, Label>& known() const { return known_; }
-  /// How many random members were not as predicted: above 0, the row is less regular than it seemed.
+  /// The number of wrongly predicted random members: above 0, the row is less regular than assumed.
   int surprises() const { return surprises_; }
 
  private:
   struct Group {
     std::set<int> classes;
-    std::map<int64_t, Label> answers;  // of its members
+    std::map<int64_t, Label> answers;  // answers of its members
   };
   using Wanted = std::set<int64_t>;
 
@@ -94,13 +94,13 @@ class BoundarySearch {
   attention::Range range_;
   SearchOptions options_;
   int64_t last_ = 0;        // the last number of the range
-  int64_t coarse_ = 1;      // a power of two: first questions are at its multiples
-  int coarsest_class_ = 0;  // log2 of its first value
-  std::set<int> classes_;   // that the range has
+  int64_t coarse_ = 1;      // a power of two: the first questions are its multiples
+  int coarsest_class_ = 0;  // log2 of the first value
+  std::set<int> classes_;   // number of classes in the range
   int surprises_ = 0;
   size_t checks_left_ = 2;
   std::vector<std::vector<Run>> candidates_;
-  std::optional<std::vector<Run>> taken_;  // the accepted candidate
+  std::optional<std::vector<Run>> taken_;  // index of the accepted candidate
   std::vector<Group> groups_;              // of known_
   std::map<int64_t, Label> known_;
   std::map<int64_t, Label> foretold_;  // for requested random members
