@@ -58,7 +58,7 @@ constexpr const char* how_far = "How far";  // a group of options
 std::atomic<bool> stop_asked{false};
 static_assert(std::atomic<bool>::is_always_lock_free, "set in a signal handler");
 
-// A blocked write (to a pipe, a terminal) would be restarted after the handler, and continue to wait.
+// Without SA_RESTART, so that a blocked write (to a pipe, a terminal) does not continue after the handler.
 void stop_at_once() {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
@@ -161,7 +161,7 @@ std::vector<std::string> cudnns_of(const AskOptions& options, const Work& work) 
   return paths;
 }
 
-// Findings on a real GPU are worth more than the file that keeps them.
+// A failing file must not discard findings from a real GPU.
 bool runs_plans(const probe::WalkOptions& walk, const Work& work) {
   if (probe::executes(walk.plans)) return true;
   return walk.plans == probe::Plans::automatic &&

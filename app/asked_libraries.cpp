@@ -12,7 +12,7 @@ AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::v
   require_cudnn({chosen, options.frameworks, how.fetch, false});
   AskedLibraries asked;
   if (!how.no_cache) asked.cache = asking::usual_cache(warn);
-  // The worker that identifies a cuDNN continues with the questions.
+  // The worker that identifies a cuDNN is reused for the questions.
   asked.pool = std::make_unique<worker::Pool>(2 * asking::jobs_of(options));
   session.cache = asked.cache.get();
   session.pool = asked.pool.get();

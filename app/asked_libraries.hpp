@@ -18,10 +18,10 @@ struct AskedLibraries {
 
 struct AskedHow {
   bool no_cache = false;
-  bool fetch = false;  ///< downloads a missing cuDNN without asking (bring_cudnn.hpp)
+  bool fetch = false;  ///< downloads a missing cuDNN without asking the user (bring_cudnn.hpp)
 };
 
-/// The libraries for the words of --cudnn; without words the default cuDNN. The session gets cache and pool, which must
+/// The libraries for the words of --cudnn; by default the default cuDNN. The session uses cache and pool, which must
 /// outlive it. Throws like asking::choose_libraries().
 AskedLibraries ask_libraries(const std::vector<std::string>& words, const std::vector<gpu::Target>& targets,
                              const AskedHow& how, const asking::PlanOptions& options, asking::Session& session);

@@ -95,7 +95,7 @@ int run_audit(AuditOptions options) {
   else
     print_text(file ? studies::audit_summary(audit) + "\n" : studies::audit_text(audit, terminal_style(false)));
   if (*options.session.stop) return interrupted;
-  if (audit.unanswered() > 0) return environment_lacks;  // the findings are incomplete
+  if (audit.unanswered() > 0) return environment_lacks;  // set if the findings are incomplete
   return audit.rows().empty() ? all_met : not_met;
 }
 

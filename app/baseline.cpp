@@ -94,7 +94,7 @@ int Baseline::finish(const report::CellTable& table, const std::vector<bool>& ha
     const report::BaselineLock now = report::lock_of(table, asked_);
     OutputFile(options_.file).replace(text_of(now));
     print_text(fmt::format("{}: {} written\n", options_.file, counted(static_cast<int64_t>(now.cells.size()), "cell")));
-    // Changes that were accepted are not reported again.
+    // Accepted changes are not reported again.
     report.comparison.changes.clear();
     is_written = true;
   } else if (options_.update) {
@@ -106,7 +106,7 @@ int Baseline::finish(const report::CellTable& table, const std::vector<bool>& ha
     OutputFile(fs::path(folder) / "report.md").replace(baseline_markdown(report));
     OutputFile(fs::path(folder) / "report.xml").replace(baseline_junit(report));
   }
-  // --update writes the answers, whatever they are.
+  // --update writes all answers, even worse ones.
   if (is_written) return all_met;
   const auto failures = baseline_failures(report);
   return exit_code(table, [&](const report::Cell& cell) { return failures.count(&cell) != 0; });

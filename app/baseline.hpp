@@ -10,7 +10,7 @@
 namespace attnprobe::app {
 
 struct BaselineOptions {
-  std::string file;  ///< "": none
+  std::string file;  ///< "": no baseline
   bool update = false;
   std::vector<std::string> reports;  ///< "junit=FILE", "md=FILE"
   bool is_wanted() const { return !file.empty(); }
@@ -18,17 +18,17 @@ struct BaselineOptions {
 
 void add_baseline_options(CLI::App& command, BaselineOptions& options);
 
-/// For a run that is about to begin: reads the baseline's file, and tries every output file.
+/// Before a run: reads the baseline's file, and checks every output file.
 class Baseline {
  public:
   /// `asked`: how cuDNN is asked, if unusual; `inputs`: the files that the command reads. Throws Error(usage) for a
-  /// lock that is missing or damaged, unless it will be written anew. Also throws it for a lock that was asked in
-  /// another way, and for an unknown report.
+  /// missing or damaged lock, unless it will be replaced. Also throws for a lock with other options, and for an unknown
+  /// report.
   Baseline(BaselineOptions options, std::string asked, const std::vector<std::string>& inputs);
 
   /// Compares, prints, and writes reports: those of --report and, if `folder` is not "", report.xml and report.md
-  /// there. They replace the reports with only expectations. With --update it writes the lock, unless cells were not
-  /// asked. `has_expectation`: by config, whether the config has its own expectation. Returns the exit code.
+  /// there. These replace the reports that have only expectations. With --update, writes the lock unless some cells
+  /// were not asked. `has_expectation`: for each config, whether it has its own expectation. Returns the exit code.
   int finish(const report::CellTable& table, const std::vector<bool>& has_expectation, const std::string& folder) const;
 
  private:

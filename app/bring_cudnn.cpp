@@ -53,7 +53,7 @@ std::string with_size(const std::string& word) {
   return fmt::format("cuDNN {} ({} MB)", word, known->small_mb > 0 ? known->small_mb : known->full_mb);
 }
 
-// The newest small one, and the newest of at most a third of its size: one without a built-in compiler.
+// The newest small cuDNN, and the newest of at most a third of its size, which has no built-in compiler.
 std::vector<std::string> offered() {
   std::vector<std::string> words;
   const auto& all = fetch::known_releases();
@@ -66,7 +66,8 @@ std::vector<std::string> offered() {
   return words;
 }
 
-// For the default cuDNN: what a framework pins, else the newest small one; a user at a terminal may choose another.
+// For the default cuDNN: the version that a framework pins, otherwise the newest small cuDNN; at a terminal the user
+// may choose another.
 std::vector<std::string> choices_for(const std::string& word, const std::vector<rules::ChosenGate>& frameworks) {
   if (!word.empty()) return {word};
   const auto brought = rules::cudnn_of(frameworks);
@@ -74,7 +75,7 @@ std::vector<std::string> choices_for(const std::string& word, const std::vector<
   return version && *version >= asking::first_that_simulates ? std::vector{*brought} : offered();
 }
 
-// One of the choices; "" for none.
+// One of the choices, or "".
 std::string ask_terminal(const std::string& question, const std::vector<std::string>& choices) {
   say(fmt::format("{} with pip? [{}/n] ", question,
                   choices.size() == 1 ? "Y" : fmt::format("{}", fmt::join(choices, "/"))));
@@ -86,7 +87,7 @@ std::string ask_terminal(const std::string& question, const std::vector<std::str
   return std::find(choices.begin(), choices.end(), answer) != choices.end() ? answer : "";
 }
 
-// The version to download; "" for none.
+// The version to download, or "".
 std::string chosen(Policy policy, const std::string& question, const std::vector<std::string>& choices) {
   if (policy == Policy::always) return choices.front();
   if (policy == Policy::never || isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1) return "";
@@ -101,8 +102,8 @@ void fetch_now(fetch::FetchOptions options) {
   });
 }
 
-// Only for attnprobe's own folder: another environment must not be changed. Without NVRTC, plans report that it is
-// missing.
+// Only for attnprobe's own folder, because other environments must not be changed. Without NVRTC, plans report that it
+// is missing.
 void bring_compiler(const std::string& word, Policy policy) try {
   const auto folder = cudnn::fetched_folder();
   const fs::path library = cudnn::choose_library(word).path;

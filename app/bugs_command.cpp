@@ -1,4 +1,4 @@
-// attnprobe bugs: the known bugs of cuDNN's attention, what they affect, and running their experiments again.
+// attnprobe bugs: the known bugs of cuDNN's attention, what they affect, and their experiments, which can be run again.
 #include <fmt/chrono.h>
 #include <fmt/format.h>
 
@@ -52,7 +52,7 @@ struct Experiment {
   run::DataRegime data = run::DataRegime::normal;
 };
 
-// An experiment has the words of a command line; the place where it was measured is ignored.
+// An experiment consists of command-line words; the target where it was measured is ignored.
 Experiment experiment_of(const KnownBugRule& bug) {
   Experiment experiment{&bug, {}, {}};
   CLI::App words;
@@ -72,7 +72,7 @@ Experiment experiment_of(const KnownBugRule& bug) {
   return experiment;
 }
 
-// All experiments for the GPU, with any version: they show where else a bug occurs or is fixed.
+// All experiments for the GPU, with any version, to find where else a bug occurs or is fixed.
 std::vector<Experiment> experiments_for(const gpu::Target& target, const std::vector<std::string>& ids) {
   std::vector<Experiment> experiments;
   for (const auto* bug : studies::named_bugs(ids))
@@ -103,7 +103,7 @@ void record(const std::string& file, const std::vector<studies::BugExperiment>& 
 
 // ---- the list
 
-// A file or environment stands for the frameworks and the cuDNN that it pins.
+// A file or environment means the frameworks and the cuDNN that it pins.
 studies::BugWords words_of(const BugsOptions& options) {
   studies::BugWords words{.ids = options.ids, .cudnns = {}, .frameworks = {}, .targets = {}};
   if (!options.cudnn.empty()) words.cudnns = split(options.cudnn, ',');
@@ -120,7 +120,7 @@ studies::BugWords words_of(const BugsOptions& options) {
   return words;
 }
 
-// Compute capabilities on which a bug may show: those of the targets, else of every known GPU.
+// Compute capabilities on which a bug may occur: those of the targets, otherwise of every known GPU.
 std::set<int> capabilities_of(const studies::BugWords& words) {
   std::set<int> found;
   for (const auto& target : words.targets) found.insert(target.sm);
@@ -129,7 +129,7 @@ std::set<int> capabilities_of(const studies::BugWords& words) {
   return found;
 }
 
-// Frameworks that pass the bug's experiment to cuDNN on a GPU and version that show the bug.
+// Frameworks that pass the bug's experiment to cuDNN on an affected GPU and version.
 std::vector<studies::Reach> reach_of(const KnownBugRule& bug, const studies::BugWords& words,
                                      const std::vector<rules::ChosenGate>& gates) {
   const auto spec = experiment_of(bug).question.config.spec;

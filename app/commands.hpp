@@ -1,4 +1,4 @@
-// The subcommands: each adds itself to the command line and sets `run` if it was typed.
+// The subcommands: each adds itself to the command line and sets `run` if the user typed it.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -33,7 +33,7 @@ void add_doctor(CLI::App& app, Run& run);
 void add_schema(CLI::App& app, Run& run);
 void add_serve(CLI::App& app, Run& run);
 void add_cudnn(CLI::App& app, Run& run);
-/// For work on attnprobe and cuDNN.
+/// For developers of attnprobe and cuDNN.
 void add_dev(CLI::App& app, Run& run);
 
 /// Whether `descriptor` (1, 2) is a terminal with colours; NO_COLOR and TERM=dumb disable them.

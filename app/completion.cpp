@@ -40,7 +40,7 @@ Words frameworks() {
   return words;
 }
 
-// The words of a field with a fixed set of values, or the words for several values.
+// The words of a field with a fixed set of values, including words for several values.
 Words field_words(const attention::Field& field) {
   Words words;
   const auto add = [&](const Json& schema) {

@@ -17,7 +17,7 @@ std::vector<std::string> option_names(const attention::Field& field) {
 
 void add_field_options(CLI::App& command, ConfigOptions& options) {
   for (const auto& field : attention::fields()) {
-    // Without a value it is true, and a file may follow it.
+    // Without a value the option means true, and a file may follow it.
     if (!field.member_of.empty() && field.schema == Json{{"type", "boolean"}}) {
       const auto set = [&options, name = field.name] { options.overrides.push_back({name, true}); };
       command.add_flag_callback(attention::option_of(field.name), set, help_line(field))->group(field_group);

@@ -1,4 +1,4 @@
-// The configs that a command asks about: files, fields given as options, or both.
+// The configs for a command: files, fields given as options, or both.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -17,13 +17,13 @@ struct ConfigOptions {
   bool given() const { return !files.empty() || !overrides.empty(); }
 };
 
-/// The group of the options that are fields; help shows them apart.
+/// The group of the options that are fields; help shows them separately.
 inline const std::string field_group = "Fields of the config";
 
 /// "--sliding-window", "--window".
 std::vector<std::string> option_names(const attention::Field& field);
 
-/// Adds one option per field; `options` must outlive the parsing. The command itself has the option for files.
+/// Adds one option per field; `options` must outlive the parsing. The command itself adds the option for files.
 void add_field_options(CLI::App& command, ConfigOptions& options);
 
 /// --config FILE, several times.
@@ -32,8 +32,8 @@ void add_file_option(CLI::App& command, ConfigOptions& options);
 /// The files and the fields.
 void add_config_options(CLI::App& command, ConfigOptions& options);
 
-/// The configs of the files, with the given fields laid over them, or of only the fields. Throws Error(usage), which
-/// begins with `nothing` if neither is given.
+/// The configs of the files, overridden by the given fields, or of the fields only. Throws Error(usage), beginning with
+/// `nothing` if there are neither files nor fields.
 std::vector<attention::AttentionConfig> read_configs(const ConfigOptions& options, const std::string& nothing);
 
 /// The fields as words of a command line that repeats them, " --heads 12 --seqlen 512".

@@ -36,7 +36,7 @@ std::string megabytes(int64_t bytes) {
   return fmt::format("{:.0f} MB", static_cast<double>(bytes) / 1e6);
 }
 
-// The size of a cuDNN's files, each once even if links lead to it.
+// The size of a cuDNN's files, counting linked files once.
 int64_t bytes_beside(const std::filesystem::path& library) {
   std::set<std::filesystem::path> files;
   std::error_code failed;
@@ -124,7 +124,7 @@ int fetch_releases(const CudnnOptions& options) {
     say(fmt::format("fetching {} with {}\n", described(step), downloader.text()));
   });
   for (const auto& release : came) tell(release, folder);
-  // A user who downloads a cuDNN in a framework's environment should know that the framework does not use it.
+  // In a framework's environment, tell the user that the framework does not use the downloaded cuDNN.
   if (const auto python = machine::inspect_own_python({}); python && !python->loads.empty() && !came.empty())
     say(fmt::format("unchanged: {}; fetched versions are used only with --cudnn\n", printable(python->loads)));
   return all_met;

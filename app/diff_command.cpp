@@ -45,7 +45,7 @@ std::set<report::ChangeKind> grave_kinds(const std::string& list) {
   return kinds;
 }
 
-// Those that are not a regression.
+// Kinds that are not a regression.
 std::string other_kinds() {
   auto kinds = names_of<report::ChangeKind>();
   std::erase_if(kinds,

@@ -48,14 +48,14 @@ std::string verdict_text(const std::vector<machine::EnvironmentProblem>& problem
   return fmt::format("{}\n-> {}\n", problems.front().what, problems.front().cure);
 }
 
-// A gate that requires a newer cuDNN refuses calls, but nothing is broken.
+// A gate that requires a newer cuDNN refuses calls, but is not a defect of the installation.
 int environment_code(const std::vector<machine::EnvironmentProblem>& problems) {
   const bool broken =
       std::any_of(problems.begin(), problems.end(), [](const auto& p) { return p.id != "gate_wants_newer"; });
   return broken ? environment_lacks : all_met;
 }
 
-// The problems in it, and the cuDNN that is loaded.
+// The process's problems, and its loaded cuDNN.
 std::vector<machine::Finding> first_parts(const machine::PythonEnvironment& environment) {
   std::vector<machine::Finding> parts;
   if (!environment.loads.empty()) parts.push_back({"by rule", true, environment.loads, ""});

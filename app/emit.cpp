@@ -19,7 +19,7 @@ const answer::Question& only_question(const std::vector<answer::Question>& quest
                   questions.size()));
 }
 
-// Without a named GPU, the first one here is as good as the others.
+// If no GPU is named, any GPU of this machine will do.
 gpu::Target only_target(const AskOptions& options, const std::string& otherwise) {
   const auto targets = choose_targets(options, otherwise);
   if (targets.size() == 1 || options.target.empty()) return targets.front();

@@ -38,7 +38,7 @@ bool has_blank(const std::string& word) {
   return word.find_first_of(" \t\n") != std::string::npos;
 }
 
-// A single word with a folder or a file extension is not the text of an exception.
+// A single word with a folder or file extension is a path, not the text of an exception.
 bool looks_like_path(const std::string& word) {
   if (has_blank(word)) return false;
   for (const char* ending : {".log", ".txt", ".json", ".jsonl", ".gz", ".xz", ".out", ".err"})

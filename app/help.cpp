@@ -173,7 +173,7 @@ std::string program_help(const CLI::App& app, size_t width) {
          "2 bad input, 3 environment, 4 crash or timeout, 5 wrong result, 130 stopped.\n";
 }
 
-// The command that the words name, and how it is called.
+// The command that the words name, and its invocation.
 std::pair<const CLI::App*, std::string> command_of(const CLI::App& app, std::vector<std::string> words) {
   resolve_below(words);
   const CLI::App* command = &app;

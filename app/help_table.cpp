@@ -1,4 +1,4 @@
-// The groups of commands, the options that matter most, and examples that run as printed.
+// The groups of commands, the most important options, and examples that run as printed.
 #include "help.hpp"
 
 namespace attnprobe::app {

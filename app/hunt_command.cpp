@@ -1,4 +1,4 @@
-// attnprobe dev hunt: runs random configs with many cuDNNs, and reduces and fences unexpected failures.
+// attnprobe dev hunt: runs random configs with many cuDNNs, and reduces unexpected failures and finds their regions.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -42,7 +42,7 @@ void read_seeds(const std::string& text, hunt::HuntOptions& options) {
   }
 }
 
-// A half-written line of a killed run is asked again.
+// Ignores an incomplete last line of a killed run, whose config is asked again.
 std::vector<hunt::Trial> trials_in(const fs::path& file) {
   std::vector<hunt::Trial> trials;
   std::ifstream input(file);

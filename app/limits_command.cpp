@@ -33,7 +33,7 @@ struct LimitsOptions {
 
 limits::QuestionWords words_of(const LimitsOptions& options) {
   const bool times = options.shown == limits::Shown::time;
-  // On a page the reader chooses the colours.
+  // On a page, the reader chooses the colours.
   const bool shows_all = options.format == "html" && (times || !options.is_shown_given);
   limits::QuestionWords words{.fields = options.fields,
                               .vary = options.vary,

@@ -1,4 +1,4 @@
-// Reads standard input line by line, with a limit on their length.
+// Reads standard input line by line, with a limit on the line length.
 #pragma once
 
 #include <cstdint>
@@ -11,12 +11,12 @@ namespace attnprobe::app {
 
 class LineReader {
  public:
-  /// `wake`: a descriptor; once it is readable, no further line is awaited.
+  /// `wake`: a descriptor; once it is readable, waiting for lines ends.
   LineReader(uint64_t longest, int wake) : longest_(longest), wake_(wake) {}
 
   enum class Read { line, too_long, no_memory, end };
-  /// The next line without its newline. A line beyond the limit, or the available memory, is skipped. Throws
-  /// Error(environment) if standard input cannot be read.
+  /// The next line without its newline. Skips lines beyond the limit or the available memory. Throws Error(environment)
+  /// if standard input cannot be read.
   Read next(std::string& line);
 
  private:
@@ -25,7 +25,7 @@ class LineReader {
   uint64_t longest_;
   int wake_;
   std::string buffer_ = std::string(size_t{1} << 16, '\0');
-  std::string_view unread_;  // of the buffer
+  std::string_view unread_;  // number of bytes in the buffer
 };
 
 }  // namespace attnprobe::app

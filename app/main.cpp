@@ -79,7 +79,7 @@ void check_command(const CLI::App& app, const std::string& word) {
                                             quoted_list(names)));
 }
 
-// Refuses unknown options such as "-x" and "--heds", with the nearest one of the command.
+// Refuses unknown options such as "-x" and "--heds", with the command's nearest option.
 [[noreturn]] void refuse_unknown(const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   const CLI::App& command = chosen.empty() ? app : *chosen.front();
@@ -178,7 +178,7 @@ int main(int argc, char** argv) {
     return code;
   } catch (const Error& e) {
     if (dynamic_cast<const BrokenPipe*>(&e) != nullptr) app::end_by_broken_pipe();
-    // Workers get the terminal's Ctrl-C too, and end before they have answered.
+    // Workers also get the terminal's Ctrl-C, and would end before they answer.
     if (app::was_stopped()) {
       spdlog::warn("stopped");
       return app::interrupted;
@@ -189,7 +189,7 @@ int main(int argc, char** argv) {
     spdlog::error("out of memory; use a lower --jobs");
     return app::environment_lacks;
   } catch (const std::system_error& e) {
-    // Out of threads or files.
+    // The system ran out of threads or files.
     spdlog::error("out of system resources: {}; see `ulimit -u` and `ulimit -n`", e.what());
     return app::environment_lacks;
   } catch (const std::exception& e) {

@@ -103,7 +103,7 @@ fs::path make_folder(const std::string& out) {
   return out;
 }
 
-// A results folder of only this process.
+// A results folder, locked for this process.
 struct OutFolder {
   explicit OutFolder(const std::string& out) : path(make_folder(out)), lock(path) {
     if (!lock.problem().empty()) spdlog::warn("--out {}", lock.problem());
@@ -139,7 +139,7 @@ class Broken {
   std::mutex mutex_;
 };
 
-// Results that the environment broke are dropped and asked again.
+// Results that failed because of the environment are dropped and asked again.
 void collect_finished(report::CellLog& log, report::CellCollector& cells) {
   std::vector<asking::CellPlace> broken;
   log.read_each([&](const asking::CellPlace& place, const JsonView& cell) {
@@ -152,7 +152,7 @@ void collect_finished(report::CellLog& log, report::CellCollector& cells) {
   if (!broken.empty()) spdlog::info("retrying {} cells that failed because of this machine", broken.size());
 }
 
-// The destination of results: a folder, or with only --baseline the table in memory.
+// The destination of results: a folder, or the table in memory if only --baseline is used.
 struct Gathered {
   Gathered(const MatrixOptions& options, const report::CellHeader& header) : cells(header.axes) {
     if (options.out.empty()) return;
@@ -260,7 +260,7 @@ int matrix(MatrixOptions options) {
   if (!options.no_cache && kept.empty()) {
     spdlog::warn("answers are not cached: {}", no_cache_file);
   } else if (!options.no_cache) {
-    // A named cache must work. Without the usual one, answers only take longer.
+    // A named cache must work; without the default cache, answers only take longer.
     cache = options.cache.empty() ? asking::usual_cache(warn) : std::make_unique<asking::WalkCache>(kept, warn);
     options.session.cache = cache.get();
   }

@@ -1,4 +1,4 @@
-// Checks of numbers that CLI11's own checks miss (nan), or report with the 309 digits of the largest double.
+// Checks of numbers: CLI11's own checks miss nan, or report the largest double with 309 digits.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -7,7 +7,7 @@
 
 namespace attnprobe::app {
 
-/// Each returns "" or the problem, as CLI11 expects.
+/// Each returns "" or an error, as CLI11 expects.
 std::string check_seconds(const std::string& text);
 std::string check_share(const std::string& text);
 std::string check_jobs(const std::string& text);
@@ -15,7 +15,7 @@ std::string check_seed(const std::string& text);
 
 /// For Option::transform: accepts these words in any letter case; the error for any other word names the nearest one.
 CLI::Validator one_of(const std::vector<std::string>& words);
-/// The words of an option's one_of; none without it.
+/// The words of an option's one_of; none if it has none.
 std::vector<std::string> option_words(const CLI::Option& option);
 
 }  // namespace attnprobe::app

@@ -30,7 +30,7 @@ constexpr const char* standard_output = "standard output";
 
 bool broken_pipe_is_ignored = false, file_size_is_ignored = false;
 
-// Returns whether it was ignored before.
+// Returns whether the signal was ignored before.
 bool ignore_signal(int number) {
   struct sigaction before {};
   sigaction(number, nullptr, &before);
@@ -60,8 +60,8 @@ class StandardError : public spdlog::sinks::base_sink<std::mutex> {
   bool coloured_ = wants_colour(STDERR_FILENO);
 };
 
-// Opened in the opposite mode: reading a closed input and writing a closed output remain errors. Text for a closed
-// standard error is lost, as it should be. A started program finds them closed.
+// Opened in the opposite mode, so that reading a closed input and writing a closed output remain errors. Text for a
+// closed standard error is lost, as intended. A started program still finds the streams closed.
 void open_closed_streams() {
   constexpr int flags[] = {O_WRONLY, O_RDONLY, O_WRONLY};
   for (int number = 0; number < 3; ++number)
@@ -72,7 +72,7 @@ void open_closed_streams() {
 struct Identity {
   dev_t device = 0;
   ino_t file = 0;
-  fs::path name;  // of a missing file, in the folder `file`
+  fs::path name;  // name of a missing file, in the folder `file`
   bool operator==(const Identity&) const = default;
 };
 
@@ -85,11 +85,11 @@ std::optional<Identity> identity_of(const fs::path& path) {
   if (stat(path.c_str(), &status) == 0) return identity_of(status);
   const fs::path target = without_links(path);
   const fs::path folder = target.has_parent_path() ? target.parent_path() : fs::path(".");
-  if (stat(folder.c_str(), &status) != 0) return std::nullopt;  // opening it will report it
+  if (stat(folder.c_str(), &status) != 0) return std::nullopt;  // opening it will report the error
   return Identity{status.st_dev, status.st_ino, target.filename()};
 }
 
-// A device is not a user's file: output goes nowhere, or to a terminal.
+// A device is not a user's file: its output is discarded or goes to a terminal.
 bool is_device(const fs::path& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0 && S_ISCHR(status.st_mode);
@@ -101,7 +101,7 @@ std::vector<std::optional<Identity>> identities_of_input(const fs::path& path) {
     if (fstat(STDIN_FILENO, &status) != 0) return {};
     return {identity_of(status)};
   }
-  if (stat(path.c_str(), &status) != 0) return {};  // a pattern, a version, or an error that reading it will report
+  if (stat(path.c_str(), &status) != 0) return {};  // a pattern, a version, or an error reported when it is read
   std::vector<std::optional<Identity>> identities{identity_of(status)};
   if (S_ISDIR(status.st_mode))
     for (const char* name : {"cells.jsonl", "report.json"}) identities.push_back(identity_of(path / name));
@@ -147,13 +147,13 @@ void flush_output() {
 }
 
 void say(std::string_view text) noexcept try {
-  // A pipe that is not read must not stop the work.
+  // A full pipe must not stop the work.
   constexpr int longest_wait_ms = 200;
   pollfd ready{STDERR_FILENO, POLLOUT, 0};
   if (poll(&ready, 1, longest_wait_ms) <= 0 || (ready.revents & POLLOUT) == 0) return;
   write_all(STDERR_FILENO, text, "standard error");
 } catch (...) {
-  return;  // the reader is gone
+  return;  // the reader has closed the pipe
 }
 
 std::string cut_to_columns(std::string_view text, size_t columns) {

@@ -1,5 +1,5 @@
-// Standard output and standard error: failing to write the first is an error, failing to write the second never is.
-// Also the files that a command writes and reads.
+// Standard output and standard error: a failed write is an error on the first, but never on the second. Also handles
+// the files that a command writes and reads.
 #pragma once
 
 #include <filesystem>
@@ -11,44 +11,44 @@
 
 namespace attnprobe::app {
 
-/// Call it first. Opens closed standard streams, so that no report gets their numbers, and turns SIGPIPE and SIGXFSZ
-/// into errors of the writing call. Creates spdlog's logger, which prints messages printable() and tolerates a full or
-/// closed stream.
+/// Call it first. Opens closed standard streams, so that no report reuses their numbers, and ignores SIGPIPE and
+/// SIGXFSZ, so that the write call fails instead. Creates spdlog's logger, which prints messages through printable()
+/// and tolerates a full or closed stream.
 void prepare_streams();
 
-/// The signals that prepare_streams() made this process ignore, but a started program should not.
+/// The signals that prepare_streams() ignores in this process; a started program must not inherit that.
 std::vector<int> signals_for_programs();
 
-/// To standard output: text made printable(), or data unchanged. Throws Error(environment) if it cannot be written,
-/// BrokenPipe if the reader has gone.
+/// Writes to standard output: text through printable(), or data unchanged. Throws Error(environment) if writing fails,
+/// BrokenPipe if the reader has closed it.
 void print_text(std::string_view text);
 void print_data(std::string_view data);
-/// Throws the same errors for text in stdio's buffer.
+/// Flushes stdio's buffer; throws the same errors.
 void flush_output();
 
-/// To standard error, as far as possible; never throws.
+/// Writes to standard error as far as possible; never throws.
 void say(std::string_view text) noexcept;
 
-/// On a terminal, replaces the progress line, cut to the terminal's width; "" removes it. Never throws.
+/// On a terminal, replaces the progress line, truncated to the terminal's width; "" removes it. Never throws.
 void say_status(std::string_view text) noexcept;
-/// The start of a line without colours, cut to that many columns; each character from U+1100 on counts as two.
+/// A line without colours, truncated to that many columns; characters from U+1100 on count as two.
 std::string cut_to_columns(std::string_view text, size_t columns);
 
 /// Ends by SIGPIPE like an ordinary program, unless the parent process ignored it.
 void end_by_broken_pipe();
 
-/// Writes to the file of --output, else to standard output.
+/// Writes to the file of --output, otherwise to standard output.
 void write_text(const std::string& file, const std::string& text);
 void write_data(const std::string& file, const std::string& data);
 
-/// A file in the words of the command line: "--report csv=a.csv" and "a.csv".
+/// A file as named on the command line: "--report csv=a.csv" and "a.csv".
 struct NamedFile {
   std::string words;
   std::filesystem::path path;
 };
 
 /// Throws Error(usage) if an output is also another output or an input, under any spelling or link. "-" as an input is
-/// standard input; a folder stands for the reports in it.
+/// standard input; a folder means the reports in it.
 void check_outputs(const std::vector<NamedFile>& outputs, const std::vector<NamedFile>& inputs);
 
 }  // namespace attnprobe::app

@@ -29,7 +29,7 @@ struct PlansCommand {
   bool all = false;
 };
 
-// A log, or another text with graphs, among the files; null if the file has configs.
+// A log, or another text with graphs; null if the file has configs.
 std::optional<replay::Replay> read_log(const std::string& file) {
   std::error_code error;
   if (std::filesystem::is_directory(file, error) && !replay::is_folder_of_logs(file)) return std::nullopt;
@@ -57,7 +57,7 @@ void add_log(Input& input, const replay::Replay& log) {
   input.workloads.push_back(std::move(workload));
 }
 
-// A config of fields gets its length from --lengths.
+// A config from fields gets its length from --lengths.
 void add_first_length(ConfigOptions& configs, const plans::Length& first) {
   const auto has = [&](const std::string& field) {
     return std::ranges::find(configs.overrides, field, &attention::Override::field) != configs.overrides.end();

@@ -153,7 +153,7 @@ int probe(ProbeOptions options) {
   for (const auto& file : options.configs.files) options.ask.inputs.push_back({"--config " + file, file});
   if (!options.transformer_engine.empty())
     options.ask.inputs.push_back({"--te " + options.transformer_engine, options.transformer_engine});
-  // A word that is not JSON is a file; if there is none, the reader refuses it.
+  // A word that is not JSON is a file name; if the file is missing, the reader refuses it.
   for (const auto& [option, word] : {std::pair("--torch", options.torch), std::pair("--jax", options.jax)})
     if (!word.empty() && !trim(word).starts_with('{') && !trim(word).starts_with('['))
       options.ask.inputs.push_back({fmt::format("{} {}", option, word), word});

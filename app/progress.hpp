@@ -1,4 +1,4 @@
-// The progress of long work: redrawn in place on a terminal, a line every ten seconds elsewhere.
+// The progress of long work: redrawn in place on a terminal, otherwise a line every ten seconds.
 #pragma once
 
 #include <chrono>
@@ -16,7 +16,7 @@ class Progress {
 
   /// Thread-safe.
   void add(const answer::Answer& result);
-  /// Removes the bar. If plans ran, prints the time for compiling and on the GPU.
+  /// Removes the bar. If plans ran, prints the compile time and the GPU time.
   void end() const;
 
  private:

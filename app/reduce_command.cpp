@@ -29,7 +29,7 @@ struct ReduceOptions {
   asking::PlanOptions how;
 };
 
-// From a config document with one config, or from a graph that a config builds.
+// Reads a config document with one config, or a graph that a config builds.
 attention::AttentionSpec spec_of(const ReduceOptions& options) {
   if (options.configs.given() == !options.log.empty())
     throw Error(ErrorKind::usage,

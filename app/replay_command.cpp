@@ -48,7 +48,7 @@ std::vector<const ReplayedGraph*> chosen(const replay::Replay& replay, const std
   return graphs;
 }
 
-// The rebuilt graphs; the others are reported.
+// The rebuilt graphs; reports the others.
 std::vector<const ReplayedGraph*> rebuilt(const std::vector<const ReplayedGraph*>& graphs) {
   std::vector<const ReplayedGraph*> whole;
   for (const auto* graph : graphs) {
@@ -63,7 +63,7 @@ std::vector<const ReplayedGraph*> rebuilt(const std::vector<const ReplayedGraph*
 int dump(const ReplayOptions& options, const std::vector<const ReplayedGraph*>& graphs) {
   std::vector<NamedGraph> shown;
   for (const auto* graph : rebuilt(graphs)) {
-    // With the tensor names of a recognised graph.
+    // Uses the tensor names of a recognised graph.
     const auto& named = graph->recognised.named;
     shown.push_back({fmt::format("graph {}", graph->number), graph->recognised.description,
                      named ? *named : graph->logged.imported->graph});
@@ -106,7 +106,7 @@ int replay(ReplayOptions options) {
   for (const auto& file : options.files) options.ask.inputs.push_back({"LOG", file});
   check_outputs(options.ask);
   const auto replay = std::make_shared<const replay::Replay>(replay::read_replays(options.files));
-  // A program that reads the list of a log gets an empty list.
+  // For programs that read a log's list: an empty list.
   const bool may_be_empty = options.list && options.ask.format == "json" && replay->history.has_entries();
   if (!may_be_empty) replay::require_graphs(*replay);
   const auto numbers = read_numbers(options.graphs, replay->graphs.size());

@@ -54,8 +54,8 @@ void ReportFiles::add(const answer::Answer& result, size_t index) {
       spdlog::warn("{}; attnprobe tries again at the end", e.what());
     }
   }
-  // Each file is written whole: with ten thousand results that takes seconds, so it may use at most a tenth of the
-  // time.
+  // Files are always rewritten completely, which takes seconds for ten thousand results, so rewriting may use at most a
+  // tenth of the time.
   constexpr int share = 10;
   const auto end = Clock::now();
   next_write_ = end + std::max<Clock::duration>(std::chrono::seconds(1), (share - 1) * (end - begin));

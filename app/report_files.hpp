@@ -1,4 +1,4 @@
-// The report files of a command: opened before the work, rewritten during it, complete at its end.
+// The report files of a command: opened before the work, rewritten during the work, complete at its end.
 #pragma once
 
 #include <chrono>
@@ -17,16 +17,16 @@ const report::Format& format_called(const std::string& name, const char* option)
 
 class ReportFiles {
  public:
-  /// For --report, --output and --errata. Throws Error(usage) for an unknown format and a file that cannot be written.
+  /// For --report, --output and --errata. Throws Error(usage) for an unknown format and an unwritable file.
   explicit ReportFiles(const AskOptions& options);
 
   /// Sets the number of results.
   void expect(size_t total) { results_.resize(total); }
-  /// Rewrites the files that can be rewritten, at most once a second and in a tenth of the time. A failure is reported
-  /// once, and the file is tried again at the end: an unwritable file must not end the run.
+  /// Rewrites the files that can be rewritten, at most once a second and in a tenth of the time. Reports a failure once
+  /// and tries the file again at the end, because an unwritable file must not end the run.
   void add(const answer::Answer& result, size_t index);
   /// Writes each file once more; those that cannot be rewritten come last, after `before_streams`. Returns the first
-  /// exception, after all were tried.
+  /// exception, after trying all files.
   std::exception_ptr finish(const report::Document& document, const std::function<void()>& before_streams);
 
  private:

@@ -34,17 +34,17 @@ using service::Rpc;
 struct Line {
   Rpc::Message message;
   std::vector<std::string> answers;
-  size_t bytes = 0;  // of a request, approximately
+  size_t bytes = 0;  // approximate memory of a request
   size_t left = 0;
   bool is_lost = false;
 };
 
 struct Job {
   std::shared_ptr<Line> line;
-  size_t index = 0;  // of the request in the line
+  size_t index = 0;  // index of the request in the line
 };
 
-// Requests are answered by separate threads, so that the next lines are read meanwhile: one of them may be `cancel`.
+// Requests are answered by separate threads, so that the next lines, such as `cancel`, are read meanwhile.
 class Server {
  public:
   Server() {
@@ -94,7 +94,7 @@ class Server {
     }
   }
 
-  // Waits until everything is answered. Throws the error of writing answers.
+  // Waits until all requests are answered. Throws the error of writing answers.
   void finish() {
     end_threads();
     if (failure_) std::rethrow_exception(failure_);
@@ -116,7 +116,7 @@ class Server {
     try {
       threads_.emplace_back([this] { answer_all(); });
       ++idle_;
-    } catch (const std::exception&) {  // the system allows no more threads: fewer do it all, or only this one
+    } catch (const std::exception&) {  // the system allows no more threads: the existing threads do all the work
       if (threads_.empty()) answer_next(lock);
     }
   }

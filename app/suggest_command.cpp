@@ -32,12 +32,12 @@ struct SuggestCommand {
   asking::SuggestOptions suggest;
 };
 
-// Another model helps its designer, not a program that runs an existing one.
+// Other head dimensions help a model's designer, not a program that runs an existing model.
 bool is_helped(const Answer& result) {
   return result.usable == Usable::yes || !std::ranges::all_of(result.ways_out, answer::is_other_model);
 }
 
-// The output of -o: for each result the config of its first way out, or its own if that is a yes.
+// The output of -o: for each result, the config of its first way out, or its own config if the answer is yes.
 std::string configs_text(const std::vector<Suggested>& all) {
   Json configs = Json::array();
   for (const auto& suggested : all) {

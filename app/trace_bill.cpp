@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::chrono::seconds most_time{20};
 
-// Sets the flag when the time is over, or when a user stops.
+// Sets the flag when time runs out or the user stops the command.
 class TimeLimit {
  public:
   TimeLimit() : watch_([this] { wait(); }) {}
@@ -48,7 +48,7 @@ class TimeLimit {
   std::thread watch_;
 };
 
-// The file that the program had loaded, else the version in its log. Throws Error(environment).
+// The file that the program had loaded, otherwise the version in its log. Throws Error(environment).
 std::string cudnn_of(const trace::TraceFindings& findings) {
   for (const auto& process : findings.processes)
     for (const auto& library : process.libraries)

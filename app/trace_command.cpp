@@ -27,7 +27,7 @@ struct TraceCommand {
   bool follow = false, reads_stderr = false;
 };
 
-// The exit code of a shell for a program that it cannot start.
+// A shell's exit code for a program that cannot be started.
 int not_started(const std::string& program, int error) {
   constexpr int not_found = 127, not_executable = 126;
   spdlog::error("trace: \"{}\" cannot be started: {}{}", cut(program), std::strerror(error),
@@ -90,7 +90,7 @@ int run_traced(const TraceCommand& command) {
   options.pass_on_stderr = [](std::string_view text) { write_all(STDERR_FILENO, text, "standard error"); };
   trace::Trace trace = run_trace(options);
   if (trace.start_error != 0) return not_started(command.program.front(), trace.start_error);
-  // From here on the program's exit status counts, whatever happens to the report.
+  // From here on, the exit status is the program's, even if the report fails.
   try {
     if (configs) write_configs(*configs, command.configs, trace);
   } catch (const std::exception& e) {

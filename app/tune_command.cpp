@@ -1,4 +1,4 @@
-// attnprobe tune: the fastest engine config of each problem, with its proof.
+// attnprobe tune: the fastest engine config of each problem, with its evidence.
 #include <fmt/format.h>
 
 #include "ask.hpp"

@@ -34,7 +34,7 @@ Unfinished::Unfinished(const std::string& output, bool resume) : file_(output + 
 
 void Unfinished::remove() {
   cache_.reset();
-  for (const char* part : {"", "-wal", "-shm"}) {  // the last two are SQLite's, of a killed run
+  for (const char* part : {"", "-wal", "-shm"}) {  // the last two are SQLite's files of a killed run
     std::error_code ignored;
     fs::remove(file_.string() + part, ignored);
   }

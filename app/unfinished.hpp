@@ -1,4 +1,5 @@
-// Findings of a run of plans, kept next to its report until that is complete: --resume continues with them.
+// Findings of a run of plans, kept next to its report until the report is complete, so that --resume can continue with
+// them.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +13,7 @@ namespace attnprobe::app {
 class Unfinished {
  public:
   /// For the report `output`, in output + ".unfinished". Without `resume`, an earlier run's findings are deleted.
-  /// Throws Error(usage) if the file exists and is something else.
+  /// Throws Error(usage) if the file exists but is something else.
   Unfinished(const std::string& output, bool resume);
   ~Unfinished() = default;
   Unfinished(const Unfinished&) = delete;

@@ -71,7 +71,7 @@ attention::ExpectedVerdict expected(const Answer& result) {
     return word == result.target.id || (twin != nullptr && gpu::find(word) == twin);
   };
   const std::string version = result.cudnn_version.is_known() ? result.cudnn_version.text() : "";
-  // "b200@9.8" before "b200" before "default@9.8".
+  // Order: "b200@9.8", "b200", "default@9.8".
   const attention::ExpectedVerdict* of_target = nullptr;
   const attention::ExpectedVerdict* of_version = nullptr;
   for (const auto& [word, verdict] : expect.by_target) {

@@ -51,8 +51,8 @@ bool a_mode_broke(const probe::WalkFindings& findings) {
   return false;
 }
 
-// The first engine config that passes cuDNN's check and was lost or failed when it ran. If it only needs more memory
-// than the GPU has, a later one comes first.
+// The first engine config that passes cuDNN's check and was lost or failed when it ran. Failures that are only due to
+// the GPU's memory come last.
 const probe::EngineConfigFindings* decisive_config(const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* too_large = nullptr;
   for (const auto& config : findings.engine_configs) {
@@ -81,7 +81,7 @@ Category category_of(RunStatus status) {
   return parse_enum<Category>(name_of(status)).value_or(Category::unknown);
 }
 
-// No plan runs right: the outcome of one decides.
+// No plan runs correctly: the outcome of one decides.
 bool judge_runs(Answer& result) {
   const probe::EngineConfigFindings* config = decisive_config(result.findings);
   if (config == nullptr) return false;
@@ -171,7 +171,7 @@ std::string words_on_kill(const Lost& lost) {
       lost.crash.how, lost.crash.stage.text, who);
 }
 
-// Nothing is known about the graph, because cuDNN was not asked anything.
+// Nothing is known about the graph, because cuDNN was not asked.
 std::string words_on_start(const Lost& lost) {
   if (lost.timed_out)
     return "The time limit ended while the worker process loaded cuDNN and opened the GPU, before any graph was asked. Allow more: --timeout 60, or omit it for 120 s. If it times out again, this machine's cuDNN or driver hangs (`attnprobe doctor`).";
@@ -201,7 +201,8 @@ void judge_lost(Answer& result, const Lost& lost) {
 
 namespace {
 
-// The rule to act on: first what no cuDNN has, then what the GPU lacks, then the one that needs the newest cuDNN.
+// The rule to act on: first features that no cuDNN has, then features that the GPU lacks, then the feature that needs
+// the newest cuDNN.
 struct Decisive {
   const rules::Requirement* requirement = nullptr;
   bool never = false, of_gpu = false;
@@ -223,7 +224,7 @@ Decisive decisive(const Answer& result) {
   return found;
 }
 
-// `varying`: why it is not deterministic, as requested; else "".
+// `varying`: why it is not deterministic although requested; otherwise "".
 RootCause cause_of(const Answer& result, const std::string& varying) {
   RootCause cause;
   cause.explanation = fmt::format("By rule: cuDNN {} was not asked. The answer comes from the cited sources.",

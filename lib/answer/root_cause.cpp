@@ -18,7 +18,7 @@ namespace {
 using probe::EngineConfigFindings;
 using probe::Reason;
 
-// The plan's failure if the check passed, else the check's.
+// The plan's failure if the check passed, otherwise the check's failure.
 const std::vector<Reason>& reasons_of(const EngineConfigFindings& config) {
   return config.check.supported && config.plan ? config.plan->reasons : config.reasons;
 }
@@ -103,8 +103,8 @@ RootCause no_candidates(const probe::WalkFindings& findings) {
 }
 
 // The rejected engine config with the most decisive accepted reason; nullptr if there is none. Proposals of heuristics
-// come before swept ones, and mode A's before other modes': cuDNN meant them for this graph. Among them the one that
-// got furthest counts, then the better rank.
+// come before swept configs, and mode A's before other modes', because cuDNN selected them for this graph. Then the
+// furthest stage decides, then the better rank.
 template <class Accept>
 const EngineConfigFindings* most_decisive(const probe::WalkFindings& findings, Accept&& accept) {
   const EngineConfigFindings* best = nullptr;
@@ -130,8 +130,8 @@ RootCause from_config(const EngineConfigFindings& config) {
   return cause;
 }
 
-// 90 for "only Hopper is supported for this engine at: !(900 <= deviceVer && …)". It is the least compute capability
-// that the engine needs; 0 if the reason names none.
+// 90 for "only Hopper is supported for this engine at: !(900 <= deviceVer && …)". The lowest compute capability that
+// the engine needs; 0 if the reason names none.
 int wanted_sm(const Reason& reason) {
   constexpr std::string_view bound = " <= deviceVer";
   const size_t end = reason.reason.find(bound);
@@ -168,8 +168,8 @@ RootCause root_cause(const probe::WalkFindings& findings, const attention::Atten
 }
 
 bool speaks_of_environment(const probe::WalkFindings& findings) {
-  // Only the decisive line counts: cuDNN 9.8 to 9.10 reports the status INCOMPATIBLE_CUDART for lines about fp8 and for
-  // those around them.
+  // Only the decisive line counts: cuDNN 9.8 to 9.10 reports the status INCOMPATIBLE_CUDART for lines about fp8 and the
+  // lines around them.
   auto of_environment = [](const std::vector<Reason>& traceback) {
     const Reason* decisive = decisive_reason(traceback);
     return decisive != nullptr && category_of(*decisive) == Category::environment;

@@ -12,8 +12,8 @@ namespace attnprobe::answer {
 
 namespace {
 
-// A cuDNN that is older than a GPU treats the new compute capability as one of its family. It passes the support check
-// but compiles no kernel. The cause is the old cuDNN, not a bug of a kernel.
+// A cuDNN older than the GPU treats the new compute capability like others of its family. Its support check passes, but
+// no kernel compiles. The cause is the old cuDNN, not a bug of a kernel.
 void tell_new_gpu_from_bug(Answer& result) {
   if (!result.root_cause || result.root_cause->category != Category::compilation) return;
   for (const rules::Requirement& requirement : result.requirements) {
@@ -37,7 +37,7 @@ void add_version_rules(Answer& result) {
   result.warnings = rules::known_bugs(spec, result.cudnn_version, result.target.sm);
   result.frontend = rules::frontend_answer(spec, result.cudnn_version, result.target.sm);
   const auto from = rules::first_version(spec, result.cudnn_version, result.target.sm);
-  // If cuDNN refuses what the rules allow, they know neither the reason nor the version that fixes it.
+  // If cuDNN refuses although the rules allow it, the rules know neither the reason nor the version with a fix.
   const bool is_contradicted = result.verdict != Verdict::supported && from && *from <= result.cudnn_version;
   if (from && !is_contradicted && !result.environment_broken) result.from = FirstVersion{*from, false, {}, {}};
 }
@@ -45,7 +45,7 @@ void add_version_rules(Answer& result) {
 void add_frameworks(Answer& result, const std::vector<rules::ChosenGate>& gates) {
   result.frameworks.clear();
   if (!result.cudnn_version.is_known() || !result.has_spec()) return;
-  // A framework's own cudnn-frontend is not the Python package.
+  // A framework's compiled-in cudnn-frontend is not the Python package.
   if (result.frontend && rules::is_of_package(*result.frontend) && rules::frontend_of(gates)) {
     rules::FrontendAnswer answer;
     answer.version = result.frontend->version;
@@ -56,7 +56,7 @@ void add_frameworks(Answer& result, const std::vector<rules::ChosenGate>& gates)
                                                 result.target.sm, result.call);
     rules::GateAnswer& answer =
         result.frameworks.emplace_back(rules::answer_of_gate(chosen, call, result.cudnn_version));
-    // If cudnn-frontend has the pattern.
+    // Only if cudnn-frontend has the pattern.
     if (result.frontend)
       note_frontend(answer, chosen, FrontendVersion::parse(result.frontend->version).value().release());
   }
@@ -73,7 +73,7 @@ std::string source_text(const rules::Source& source) {
   return source.url.empty() ? source.text : fmt::format("{}: {}", source.text, source.url);
 }
 
-// The failure of a plan that a program would use; "" if it works or was not asked.
+// The failure of a plan that a program would use; "" if the plan works or was not requested.
 std::string failure_of(const probe::EngineConfigFindings& config) {
   if (config.plan && !probe::is_built(config) && !probe::is_left_open(config))
     return is_lost(*config.plan) ? "crashes its process when it is built" : "does not compile";
@@ -87,11 +87,11 @@ std::string failure_of(const probe::EngineConfigFindings& config) {
     case probe::RunStatus::cudnn_error:
       return "fails when it runs";
     default:
-      return "";  // too little memory, or not run: not its fault
+      return "";  // too little memory, or not run: not the plan's fault
   }
 }
 
-// Obstacles from the engine configs themselves.
+// Obstacles in the engine configs themselves.
 void add_engine_obstacles(Answer& result) {
   const auto& configs = result.findings.engine_configs;
   const auto* taken = probe::first_working(result.findings);
@@ -117,7 +117,7 @@ void add_engine_obstacles(Answer& result) {
 
 namespace {
 
-// Drops bugs that the first choice's plan has disproved here, and those about plans that were not requested.
+// Drops bugs disproved here by the first choice's plan, and bugs about plans that were not requested.
 void drop_disproved(Answer& result) {
   const auto& configs = result.findings.engine_configs;
   const auto first = std::find_if(configs.begin(), configs.end(),

@@ -18,7 +18,7 @@
 namespace attnprobe::asking {
 namespace {
 
-// If any target is a GPU of this machine, simulated targets stop at the last stage that they support.
+// If any target is a GPU of this machine, simulated targets end at the last stage that they support.
 void check_can_run(const std::vector<QuestionGroup>& groups, const PlanOptions& options) {
   const bool sanitizes = !options.run.sanitizers.empty();
   if (sanitizes) worker::sanitizer_program();
@@ -66,7 +66,7 @@ void compile_where_one_is_asked(const std::vector<QuestionGroup>& groups, probe:
       if (target.kind == gpu::Kind::simulated) walk.plans = probe::Plans::first;
 }
 
-// If few results are refused, each gets a longer search.
+// If few results are refused, each is searched more thoroughly.
 SuggestOptions how_to_suggest(const std::vector<Answer>& results) {
   constexpr std::ptrdiff_t few = 4;
   const auto refused = std::count_if(results.begin(), results.end(), [](const Answer& result) {

@@ -12,7 +12,7 @@
 namespace attnprobe::asking {
 namespace {
 
-// Versions before 9.8, which lib/fetch does not know: the newest of each minor version in NVIDIA's packages.
+// Versions before 9.8, which lib/fetch does not have: the newest of each minor version in NVIDIA's packages.
 constexpr CudnnVersion newest_of_old_minor[] = {{8, 8, 1}, {8, 9, 7}, {9, 0, 0}, {9, 1, 1}, {9, 2, 1},
                                                 {9, 3, 0}, {9, 4, 0}, {9, 5, 1}, {9, 6, 0}, {9, 7, 1}};
 

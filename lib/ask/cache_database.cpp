@@ -17,7 +17,7 @@ std::string message(const fs::path& file, const std::string& why) {
   return fmt::format("the cache {}: {}", file.string(), why);
 }
 
-// A permanent error, until the user acts.
+// An error that persists until the user acts.
 Error damage(const fs::path& file, const std::string& why) {
   return {ErrorKind::environment, message(file, why) + "; remove it, or ask with --no-cache"};
 }
@@ -62,7 +62,7 @@ int64_t CacheDatabase::number(const char* sql) const {
   return sqlite3_column_int64(statement.get(), 0);
 }
 
-// By its mark, or, for a file of an older attnprobe without a mark, by its tables.
+// Identified by the mark, or by the tables for a file from an older attnprobe without the mark.
 bool CacheDatabase::is_of_attnprobe() const {
   const int64_t mark = number("PRAGMA application_id");
   return mark == application_id ||
@@ -77,7 +77,7 @@ CacheDatabase::CacheDatabase(fs::path file, Access access, std::chrono::millisec
   if (writes && file_.has_parent_path()) fs::create_directories(file_.parent_path(), failed);
   if (failed) {
     const std::string why = "cannot create its folder: " + failed.message();
-    // An impossible path differs from a full or read-only disk.
+    // An impossible path is an error, unlike a full or read-only disk.
     if (failed == std::errc::no_such_file_or_directory || failed == std::errc::not_a_directory ||
         failed == std::errc::file_exists)
       throw damage(file_, why);
@@ -98,7 +98,7 @@ CacheDatabase::CacheDatabase(fs::path file, Access access, std::chrono::millisec
   execute("PRAGMA journal_mode=WAL");
   execute("PRAGMA synchronous=NORMAL");
   if (number("PRAGMA application_id") == application_id) return;
-  // Two processes may find it empty; the second one waits for the first, and finds the tables.
+  // Two processes may find the file empty; the second then waits for the first and finds the tables.
   execute("BEGIN IMMEDIATE");
   if (number("SELECT count(*) FROM sqlite_master") == 0) execute(tables);
   execute(fmt::format("PRAGMA application_id={}; COMMIT", application_id));

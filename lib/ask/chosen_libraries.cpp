@@ -32,7 +32,7 @@ cudnn::LibraryInfo identify(const std::string& cudnn, const PlanOptions& options
     if (stays) session.pool->give(cudnn, target, {std::move(client), library});
     return library;
   } catch (const Error&) {
-    if (stays) return identify(cudnn, options, session);  // the questions report that it cannot open this GPU
+    if (stays) return identify(cudnn, options, session);  // the questions will report that it cannot open this GPU
     throw;
   } catch (const worker::WorkerLost& lost) {
     throw Error(ErrorKind::environment, fmt::format("{}: a worker process {} while it loaded this cuDNN ({})", cudnn,

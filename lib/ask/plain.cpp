@@ -14,7 +14,7 @@
 namespace attnprobe::asking {
 namespace {
 
-// Names the targets of this run that support a refused question: advice that needs no further probe.
+// Adds advice that needs no further probe: the targets of this run that support a refused question.
 void name_supporting_targets(std::vector<Answer>& results, size_t target_count) {
   for (size_t begin = 0; begin < results.size(); begin += target_count) {
     constexpr int64_t most = 6;
@@ -35,7 +35,7 @@ void name_supporting_targets(std::vector<Answer>& results, size_t target_count) 
 }  // namespace
 
 struct WholeSession::Own {
-  worker::Pool pool;  // follow-up questions about a no go to the same worker
+  worker::Pool pool;  // follow-up questions about a refusal go to the same worker
   LibraryWords words;
 };
 

@@ -91,7 +91,7 @@ std::optional<std::string> LibraryWords::known(const std::string& path, CudnnVer
   return find(path, version);
 }
 
-// Concurrent callers wait for the one that searches.
+// Concurrent callers wait for the caller that searches.
 std::string LibraryWords::word(const std::string& path, CudnnVersion version) {
   const std::lock_guard lock(mutex_);
   if (auto known = find(path, version)) return *known;

@@ -22,7 +22,7 @@
 namespace attnprobe::asking {
 namespace {
 
-// A job's worker, kept from portion to portion as long as they have the same cuDNN and target.
+// A job's worker, reused for portions with the same cuDNN and target.
 struct JobWorker {
   JobWorker(const QuestionGroup& group, const CellPlace& first, const PlanOptions& options, const Session& session,
             const TargetShare& share)
@@ -33,7 +33,7 @@ struct JobWorker {
   TargetRun run;
 };
 
-// Fewer cells than this are not worth a further worker's start. Cells with a sweep or with plans take longer.
+// Fewer cells do not justify starting another worker. Cells with a sweep or plans take longer.
 size_t least_for_a_worker(const QuestionGroup& group, const PlanOptions& options) {
   const probe::WalkOptions& walk = options.walk;
   const bool on_gpus = std::any_of(group.targets.begin(), group.targets.end(),
@@ -43,8 +43,8 @@ size_t least_for_a_worker(const QuestionGroup& group, const PlanOptions& options
   return is_quick ? 8 : 2;
 }
 
-// The most workers per GPU of this machine: each has its own CUDA context there (half a gigabyte on an H200). Most of
-// the memory is for the tensors of the worker that has its turn.
+// The most workers per GPU of this machine: each has its own CUDA context (half a gigabyte on an H200). Most of the
+// memory is for the tensors of the worker that owns the GPU.
 std::map<size_t, size_t> most_workers(const QuestionGroup& group) {
   constexpr int64_t context_bytes = int64_t{1} << 29, share_of_contexts = 4;
   std::map<size_t, size_t> most;
@@ -62,9 +62,9 @@ bool runs_plans(const gpu::Target& target, const PlanOptions& options) {
 }
 
 // Some workers always wait for a GPU, and their cores would be idle. So there are twice as many workers as cores,
-// unless options.jobs says otherwise; no more than cores build. Of 320 random configs on an H100 with 16 cores, workers
-// waited 224 of 1,024 seconds. Those beyond the cores begin after the first answer: the driver opens a GPU for one
-// process after the other.
+// unless options.jobs says otherwise; at most one per core builds. Of 320 random configs on an H100 with 16 cores,
+// workers waited 224 of 1,024 seconds. The additional workers begin after the first answer, because the driver opens a
+// GPU for one process after the other.
 size_t workers_of(const QuestionGroup& group, const PlanOptions& options) {
   const bool all_run = std::all_of(group.targets.begin(), group.targets.end(),
                                    [&](const gpu::Target& target) { return runs_plans(target, options); });
@@ -101,13 +101,13 @@ std::vector<std::jthread> prepare_gpus(const QuestionGroup& group, const std::ve
   return threads;
 }
 
-// Reports answers in sequence on a separate thread, so that an answer is processed while cuDNN works on the next.
+// Reports answers in order on a separate thread, so that an answer is processed while cuDNN works on the next one.
 class Reporter {
  public:
   Reporter(const OnCell& on_cell, const std::vector<rules::ChosenGate>& frameworks)
       : on_cell_(on_cell), frameworks_(frameworks), thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
-  // Throws what an earlier report threw.
+  // Rethrows an exception of an earlier report.
   void add(size_t index, Answer&& answer) {
     constexpr size_t most_waiting = 8;
     std::unique_lock lock(mutex_);
@@ -117,7 +117,7 @@ class Reporter {
     changed_.notify_all();
   }
 
-  // Waits for all of them.
+  // Waits for all reports.
   void finish() {
     thread_.request_stop();
     thread_.join();
@@ -194,7 +194,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> ask_cells(const QuestionGroup& gr
         for (size_t i = portion->begin; i < portion->end && !stopped(); ++i) {
           const auto* next = i + 1 < portion->end ? &group.questions[places[i + 1].config] : nullptr;
           Answer answer = worker->run.run(group.questions[places[i].config], next);
-          // A worker ended by the same Ctrl-C proves nothing about cuDNN, and some plans were skipped.
+          // If the same Ctrl-C ended the worker, that says nothing about cuDNN; some plans were also skipped.
           if (!stopped() || (!answer.crash && !answer.findings.plans_built)) reporter.add(i, std::move(answer));
           answered();
         }
@@ -219,7 +219,7 @@ std::vector<std::optional<cudnn::LibraryInfo>> ask_cells(const QuestionGroup& gr
         threads.emplace_back(work);
       }
     } catch (const std::system_error& e) {
-      if (threads.empty()) throw no_thread(e);  // otherwise fewer threads do all the work
+      if (threads.empty()) throw no_thread(e);  // if no thread can be started, fewer threads do all the work
     }
   }
   if (failure) std::rethrow_exception(failure);

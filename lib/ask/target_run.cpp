@@ -31,7 +31,7 @@ using answer::Category;
 
 namespace {
 
-// The computation and data movement with the lengths of the data.
+// Computation and data movement for the actual lengths.
 void add_work(run::RunOptions& options, const attention::AttentionSpec& spec, const graph::OpGraph& graph) {
   const run::Lengths lengths = run::plan_data(graph, options).lengths;
   const std::vector<int64_t> q(lengths.q.begin(), lengths.q.end()), kv(lengths.kv.begin(), lengths.kv.end());
@@ -76,7 +76,7 @@ TargetRun::TargetRun(const gpu::Target& target, const std::string& cudnn, const 
     runs_first_ = walk_.plans == probe::Plans::run_first;
     walk_.plans = runs ? probe::Plans::none : runs_first_ ? probe::Plans::first : probe::Plans::build;
   }
-  // Plans, and the user's constraints, may need another mode.
+  // Plans and the user's constraints may need another mode.
   walk_.until_works = walk_.until_works && walk_.plans == probe::Plans::none && !runs_ && options.constraints.empty();
   if (target.kind == gpu::Kind::simulated && !runs_) cache_ = session.cache;
 }
@@ -106,7 +106,7 @@ Answer TargetRun::run(const Question& question, const Question* next) {
     judge(result, options_.constraints.deterministic);
   } catch (const worker::Stopped& stop) {
     client_.reset();
-    result.crash = answer::Crash{stop.what(), "", ""};  // which is not reported (schedule.cpp)
+    result.crash = answer::Crash{stop.what(), "", ""};  // this answer is not reported (schedule.cpp)
   } catch (const worker::WorkerLost& lost) {
     client_.reset();
     if (lost.findings) result.findings = *lost.findings;
@@ -122,11 +122,11 @@ Answer TargetRun::run(const Question& question, const Question* next) {
   } catch (const std::bad_alloc&) {
     client_.reset();
     judge_open(result, Category::environment, "out of memory", "Out of memory: free some, and ask again.");
-  } catch (const std::system_error& e) {  // a thread that cannot be started
+  } catch (const std::system_error& e) {  // no thread can be started
     client_.reset();
     judge_open(result, Category::environment, e.what(),
                fmt::format("This machine does not let attnprobe start more threads: {}.", e.what()));
-  } catch (const std::exception& e) {  // an unforeseen error also costs only one answer
+  } catch (const std::exception& e) {  // an unexpected error also loses only one answer
     judge_open(result, Category::internal_error, e.what(), e.what());
   }
   result.reproduce = command(question_command(question, options_));
@@ -145,7 +145,7 @@ void TargetRun::open() {
   if (!client_) client_ = start(&has_waited_);
 }
 
-// A half-open worker (cuDNN loaded, no device) is never used as a ready one. Builders start theirs in parallel.
+// A half-open worker (cuDNN loaded, no device) is never used. Builders start their workers in parallel.
 std::unique_ptr<worker::Client> TargetRun::start(bool* waited) {
   const worker::Client::Seconds timeout(options_.timeout_seconds);
   if (waited != nullptr) *waited = false;
@@ -172,7 +172,7 @@ std::unique_ptr<worker::Client> TargetRun::start_under(const std::vector<std::st
   return client;
 }
 
-// A cuDNN that has answered before is known without loading it.
+// A cuDNN that answered before is known without loading it.
 void TargetRun::know_library() {
   if (library_ && is_named_) return;
   if (!library_ && cache_ != nullptr) library_ = cache_->library(cudnn_);
@@ -197,10 +197,11 @@ std::string TargetRun::command(const std::string& question) {
   return reproduce_command(question, target_, cudnn_word_);
 }
 
-// A worker that was killed while idle in the pool is only noticed now and says nothing: asks the next one.
+// Only now is it noticed that a worker was killed while idle in the pool; this is no finding, so the next worker is
+// asked.
 probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
   const std::string key = cache_ != nullptr ? cache_->key(graph, target_, cudnn_, options) : "";
-  // The worker already works on its request, even if another process has stored the answer since.
+  // The worker is already working on its request, even if another process has stored the answer meanwhile.
   if (cache_ != nullptr && std::exchange(announced_key_, "") != key)
     if (auto known = cache_->find(key)) return std::move(*known);
   const auto next = [this] { return announcement(); };
@@ -231,10 +232,10 @@ std::string TargetRun::announcement() try {
   announced_key_ = std::move(key);
   return worker::Client::walk_request(built.graph, options);
 } catch (const Error&) {
-  return "";  // reported when its turn comes
+  return "";  // reported in its turn
 }
 
-// All that the findings depend on, except time and other load on the GPU. Only the config has the lengths.
+// Everything that the findings depend on, except time and other load on the GPU. The lengths are only in the config.
 std::string TargetRun::name_finished(const Answer& result) const {
   const auto& [workspace, notes, deterministic] = options_.constraints;
   const std::string walk = session_.finished->key(result.graph.graph, target_, cudnn_, walk_of(result.graph, walk_));
@@ -261,9 +262,9 @@ void TargetRun::find_out(Answer& result) {
 
 void TargetRun::walk(Answer& result) {
   probe::WalkOptions options = walk_of(result.graph, walk_);
-  // The meaning of an unknown graph's inputs is unknown: its plans are built, not run.
+  // The meaning of an unrecognised graph's inputs is unknown, so its plans are built but not run.
   if (runs_ && !result.has_spec()) options.plans = probe::Plans::build;
-  // Raw messages come in the order of one process.
+  // Raw messages must come from one process, in order.
   const bool builds_itself = options.plans == probe::Plans::none || options.keep_log;
   probe::WalkOptions first = options;
   if (!builds_itself) first.plans = probe::Plans::none;
@@ -271,8 +272,8 @@ void TargetRun::walk(Answer& result) {
     result.findings = ask(result.graph.graph, first);
     if (!builds_itself && !result.findings.failure) build_plans(result, options);
   } catch (const worker::WorkerLost& lost) {
-    // A plan that crashes its process loses only itself; the walk before it is complete. A Ctrl-C says nothing about
-    // the plan.
+    // If a plan crashes its process, only that plan is lost; the walk before it is complete. A Ctrl-C says nothing
+    // about the plan.
     if (lost.stage.step != probe::Step::plan || !lost.findings || stopped() || lost.is_from_outside()) throw;
     client_.reset();
     result.findings = *lost.findings;
@@ -284,12 +285,12 @@ void TargetRun::walk(Answer& result) {
   keep_to_constraints(result, false);
 }
 
-// The walk's answer does not depend on later builds, nor a plan's on earlier requests. So each has its own cache entry,
-// and several processes build plans.
+// A walk's answer does not depend on later builds, and a plan's does not depend on earlier requests. So each has its
+// own cache entry, and several processes can build plans.
 void TargetRun::build_plans(Answer& result, const probe::WalkOptions& options) {
   keep_to_constraints(result, false);
   worker::build_plans(plan_work(result), options.plans);
-  // If nothing compiles, the same worker sweeps beyond the heuristics.
+  // If no plan compiles, the same worker sweeps beyond the heuristics.
   if (options.sweep_where_none && !result.findings.swept && !probe::has_working_config(result.findings) && !stopped())
     result.findings = ask(result.graph.graph, options);
 }
@@ -341,7 +342,8 @@ void TargetRun::run_plans(Answer& result) {
   worker::run_plans(plan_work(result), options, plans);
   if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || stopped())
     return;
-  // The heuristics' proposals all fail, so the other engines are asked. Earlier findings stay, whatever happens here.
+  // All proposals of the heuristics fail, so the other engines are asked. Earlier findings remain, whatever happens
+  // here.
   try {
     search_further(result);
   } catch (const worker::WorkerLost& lost) {

@@ -33,7 +33,7 @@ std::string packed(const std::string& text) {
   return result;
 }
 
-// Empty for bytes that packed() did not write.
+// Empty for bytes not written by packed().
 std::string unpacked(const std::string& bytes) {
   constexpr uint64_t longest = uint64_t{1} << 31;
   uint64_t length = 0;
@@ -56,10 +56,10 @@ std::string plan_key(const std::string& about, int64_t engine, const probe::Knob
 
 struct WalkCache::State {
   Warn warn;
-  std::optional<CacheDatabase> database;  // none if it was out of reach from the start
+  std::optional<CacheDatabase> database;  // none if the file was out of reach from the start
   std::atomic<bool> reads = true, writes = true, warned = false;
   std::mutex mutex;
-  std::map<std::string, std::string> identities;  // of libraries, by path
+  std::map<std::string, std::string> identities;  // identities of libraries, by path
   std::string program;
 
   const std::string& identity(const std::string& cudnn) {
@@ -83,7 +83,7 @@ struct WalkCache::State {
 
   std::string library_key(const std::string& cudnn);
 
-  /// None if it is missing or damaged.
+  /// None if missing or damaged.
   template <class Findings>
   std::optional<Findings> findings(const std::string& key);
   void put_answer(const std::string& key, const Json& answer);
@@ -105,7 +105,7 @@ WalkCache::WalkCache(const fs::path& file, Warn warn, std::chrono::milliseconds 
   }
   try {
     state_->program = digest(cudnn::look_of("/proc/self/exe"));
-  } catch (const Error& e) {  // another program's answers could look like this one's
+  } catch (const Error& e) {  // other programs' answers could have the same form
     state_->give_up(e, state_->reads);
     state_->writes = false;
   }
@@ -123,7 +123,7 @@ template <class T>
 std::optional<T> read_back(const std::string& text) try {
   const Json json = parse_json_leniently(text);
   return json.is_object() ? std::optional(json.get<T>()) : std::nullopt;
-} catch (const std::exception&) {  // a member with another type or another word
+} catch (const std::exception&) {  // a member with another type or an unknown word
   return std::nullopt;
 }
 

@@ -23,7 +23,7 @@ bool WorkQueue::is_free(const Group& group) const {
   return busy == busy_.end() || busy->second < most->second;
 }
 
-// Its worker's group, else one without a worker, else the one with the most cells left.
+// Its worker's group, otherwise a group without a worker, otherwise the group with the most cells left.
 WorkQueue::Group* WorkQueue::group_for(const std::optional<Portion>& done) {
   const auto is_open = [&](const Group& group) { return group.begin < group.end && is_free(group); };
   if (done)
@@ -67,7 +67,7 @@ std::optional<Portion> WorkQueue::take(const std::optional<Portion>& done) {
       if (left_ == 0) changed_.notify_all();
       return portion;
     }
-    if (!is_blocked()) break;  // the jobs with the workers ask the rest
+    if (!is_blocked()) break;  // the jobs that already have workers ask the rest
     changed_.wait(lock);
   }
   return std::nullopt;

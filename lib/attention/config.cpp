@@ -26,8 +26,8 @@ struct Entry {
   const Field* field;
   JsonView value;
   bool is_range = false;
-  bool adds = false;                   // sets members and keeps the others of the value below
-  std::vector<bool> is_training = {};  // for an array: which of its values came from the word "training"
+  bool adds = false;                   // sets members and keeps the other members of the lower value
+  std::vector<bool> is_training = {};  // for an array: the values that came from the word "training"
 };
 
 [[noreturn]] void fail(const std::string& where, const std::string& message) {
@@ -40,10 +40,10 @@ std::vector<std::string> field_names() {
   return names;
 }
 
-// Values that no document holds; entries refer to them.
+// Values that are not in any document; entries refer to them.
 using MadeValues = std::deque<Json>;
 
-// Merges a layer with the values below it. Options merge with every object, a document only adds members.
+// Merges a layer with the values below it. Options merge with every object; documents only add members.
 void merge_with(const std::vector<Entry>& entries, std::vector<Entry>& upper, bool are_options, MadeValues& made) {
   for (auto& entry : upper) {
     const auto lower =
@@ -59,8 +59,8 @@ void merge_with(const std::vector<Entry>& entries, std::vector<Entry>& upper, bo
   }
 }
 
-// Lays `upper` over `entries`: its fields replace theirs, and its shorthands replace the fields that they set. Within
-// one layer a field may refine a shorthand ("heads" with "heads_kv"), in any order.
+// Overrides `entries` with `upper`: fields replace fields, and shorthands replace the fields that they set. Within one
+// layer a field may refine a shorthand ("heads" with "heads_kv"), in any order.
 void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   auto replaced = [&](const Entry& lower) {
     return std::any_of(upper.begin(), upper.end(), [&](const Entry& e) {
@@ -72,8 +72,8 @@ void lay_over(std::vector<Entry>& entries, std::vector<Entry> upper) {
   std::move(upper.begin(), upper.end(), std::back_inserter(entries));
 }
 
-// A field that is a member of another, as an entry of that one: {"sliding_window": 8} -> {"mask": {"sliding_window":
-// 8}}.
+// Converts a field that is a member of another field to an entry of the latter: {"sliding_window": 8} -> {"mask":
+// {"sliding_window": 8}}.
 Entry as_member(const Field& field, const JsonView& value, MadeValues& made) {
   const auto ranges = is_number(field) ? with_ranges(value) : std::nullopt;
   const Json& given = ranges ? *ranges : value.json();
@@ -104,7 +104,7 @@ void add_members(std::vector<Entry>& entries, const std::vector<Entry>& adding, 
   }
 }
 
-// `made` receives the values that no document holds.
+// `made` receives the values that are not in any document.
 std::vector<Entry> read_object(const JsonView& object, MadeValues& made) {
   if (!object.json().is_object()) object.fail("a config is an object, not " + std::string(object.json().type_name()));
   std::vector<Entry> entries, adding;
@@ -125,7 +125,7 @@ JsonSource source_of_option(const std::string& field_name) {
   return {option_of(field_name), " at ", false};
 }
 
-// `made` receives the numbers that ranges stand for.
+// `made` receives the numbers of the ranges.
 std::vector<Entry> read_overrides(const std::vector<Override>& overrides, MadeValues& made) {
   std::vector<Entry> entries, adding;
   for (const auto& [name, value] : overrides) {
@@ -165,8 +165,8 @@ std::string value_label(const Entry& entry) {
   return entry.field->name + "=" + (value.is_string() ? value.get<std::string>() : json_text(value));
 }
 
-// The number of configs that the entries make; the same document made `before` others. Throws beyond the limits on
-// their number and on their memory, since each config copies the shared values.
+// The number of configs from the entries; `before`: configs already made from the same document. Throws beyond the
+// limits on number and memory, because each config copies the shared values.
 size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t before) {
   const std::string where = origin.file.empty() ? "the options" : origin.file;
   size_t count = 1, bytes = 0;
@@ -188,7 +188,7 @@ size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t 
   return count;
 }
 
-// Replaces each range by its numbers, which `numbers` keeps alive.
+// Replaces each range with its numbers, which `numbers` keeps alive.
 std::vector<Entry> without_ranges(std::vector<Entry> entries, std::deque<Json>& numbers) {
   for (auto& entry : entries) {
     if (entry.field->is_text || entry.field->is_word) continue;
@@ -200,7 +200,7 @@ std::vector<Entry> without_ranges(std::vector<Entry> entries, std::deque<Json>& 
   return entries;
 }
 
-// Replaces a word such as "training" by its values, which `made` keeps alive.
+// Replaces a word such as "training" with its values, which `made` keeps alive.
 std::vector<Entry> without_several(std::vector<Entry> entries, std::deque<Json>& made) {
   for (auto& entry : entries) {
     if (entry.field->several.empty()) continue;
@@ -220,7 +220,7 @@ std::vector<Entry> without_several(std::vector<Entry> entries, std::deque<Json>&
   return entries;
 }
 
-// Every combination of the fields that hold several values. `before`: the configs that the document has already.
+// Every combination of the fields with several values. `before`: the number of configs that the document already has.
 std::vector<AttentionConfig> expand(const std::vector<Entry>& given, const Origin& origin, size_t before) {
   std::deque<Json> numbers;
   const std::vector<Entry> entries = without_several(without_ranges(given, numbers), numbers);
@@ -236,7 +236,7 @@ std::vector<AttentionConfig> expand(const std::vector<Entry>& given, const Origi
       if (!values.is_array()) continue;
       const size_t which = rest % values.size();
       rest /= values.size();
-      // Neither an option's text nor a range has its own JSON pointers.
+      // Values of options and ranges have no JSON pointers of their own.
       const bool has_places = entry->value.source().is_file && !entry->is_range;
       entry->value = has_places ? entry->value.at(which) : entry->value.with(values[which]);
       const auto add_to = [&](std::string& text) {

@@ -1,4 +1,4 @@
-// The contradictions that a spec may hold.
+// The possible contradictions of a spec.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -69,7 +69,7 @@ void check_pattern(const AttentionSpec& spec, std::vector<Contradiction>& found)
     found.push_back({"block_mask", "only the forward pass of cuDNN's unified SDPA operation supports one"});
 }
 
-// Features that cuDNN gained after 9.21.
+// Features added after cuDNN 9.21.
 void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   const bool composite = spec.pattern == Pattern::sdpa_composite || (is_bprop(spec) && spec.pattern == Pattern::sdpa);
   auto unified_only = [&](bool given, const char* field) {
@@ -112,7 +112,7 @@ void check_newer(const AttentionSpec& spec, std::vector<Contradiction>& found) {
     found.push_back({"override_shapes", "contradicts \"dynamic_shapes\": a graph is one or the other"});
 }
 
-// Offsets count elements, so a token must have the same number of elements in both tensors.
+// Offsets count elements, so tokens must have the same number of elements in both tensors.
 void check_shared_offsets(const AttentionSpec& spec, std::vector<Contradiction>& found) {
   if (!spec.ragged_shared) return;
   const bool both = spec.q.ragged() == output_layout(spec).ragged() && spec.k.ragged() == spec.v.ragged();
@@ -153,7 +153,7 @@ std::vector<Contradiction> contradictions(const AttentionSpec& spec) {
   std::vector<std::string> missing;
   for (const auto& [field, value] : required)
     if (value == 0) missing.push_back(field);
-  // A missing "heads" also hides "heads_kv": the one number gives both.
+  // If "heads" is missing, "heads_kv" is not reported too, because one number sets both.
   for (const auto* both : {"heads", "seqlen", "head_dim"})
     if (std::find(missing.begin(), missing.end(), both) != missing.end())
       std::erase_if(missing, [&](const std::string& field) { return field.starts_with(std::string(both) + "_"); });

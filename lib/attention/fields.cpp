@@ -12,7 +12,7 @@
 namespace attnprobe::attention {
 namespace {
 
-// Derives what a row leaves out from its other members.
+// Derives a row's missing members from its other members.
 Field completed(Field field) {
   const Json usual = field.get(AttentionSpec());
   if (!field.given)

@@ -5,7 +5,7 @@
 namespace attnprobe::attention {
 namespace {
 
-// Pairs of one head of one batch entry.
+// The pairs of one head in one batch entry.
 int64_t count_pairs(const AttentionSpec& spec, int64_t queries, int64_t keys) {
   const auto& mask = spec.mask;
   const bool causal_modifier = spec.score_mod && spec.score_mod->kind == ScoreModifierKind::causal;
@@ -16,7 +16,7 @@ int64_t count_pairs(const AttentionSpec& spec, int64_t queries, int64_t keys) {
     int64_t first = 0, last = keys - 1;
     if (mask.window_left) first = std::max(first, row + shift - *mask.window_left);
     if (mask.window_right) last = std::min(last, row + shift + *mask.window_right);
-    if (causal_modifier) last = std::min(last, row);  // compares plain indices, so it is always top-left
+    if (causal_modifier) last = std::min(last, row);  // compares plain indices, so the alignment is always top-left
     pairs += std::max<int64_t>(0, last - first + 1);
   }
   return pairs;

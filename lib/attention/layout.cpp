@@ -36,7 +36,7 @@ std::optional<Strides> strides_of(std::string_view axes, const TensorShape& shap
   int64_t step = 1;
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     switch (*axis) {
-      case 't':  // tokens of all sequences; cuDNN expects the dims of a padded batch
+      case 't':  // ragged; cuDNN expects the dims of a padded batch
         strides[2] = step;
         strides[0] = step * shape.seqlen;
         break;

@@ -97,7 +97,7 @@ std::vector<std::string> mask_names() {
   return names;
 }
 
-// Spellings of Transformer Engine, JAX and PyTorch that differ.
+// Different spellings in Transformer Engine, JAX and PyTorch.
 const std::vector<std::pair<std::string, std::string>> other_mask_words = {
     {"no_mask", "none"},
     {"full", "none"},
@@ -167,7 +167,7 @@ Field mask() {
   return field;
 }
 
-// ---- its members that are fields of their own
+// ---- members that are also separate fields
 
 Field mask_member(const std::string& name, const std::string& help, const Json& schema, const std::string& example) {
   Field field{.name = name, .help = help, .schema = schema};
@@ -175,7 +175,7 @@ Field mask_member(const std::string& name, const std::string& help, const Json& 
     Json object = write_members(mask_form().members, s.mask);
     if (name == "sliding_window") object.erase("window_left");
     object[name] = v.json();
-    // Its own error first, at its own location.
+    // Reports the member's own error first, at its own location.
     if (name == "sliding_window")
       v.integer(1, max_extent);
     else

@@ -106,7 +106,7 @@ class Reader {
   const std::vector<Override>& overrides_;
   MatrixDocument all_;
   size_t documents_ = 0;
-  std::vector<std::string> open_;  // documents that are being read, each named by the one before
+  std::vector<std::string> open_;  // documents being read, each named by the previous one
 };
 
 }  // namespace

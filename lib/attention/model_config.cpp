@@ -15,7 +15,7 @@ namespace {
 constexpr int64_t usual_length = 4096;
 using Names = std::initializer_list<const char*>;
 
-// One object of the document: the text model, the vision tower.
+// An object of the document, such as the text model or the vision tower.
 class Part {
  public:
   explicit Part(const Json& json) : json_(&json) {}
@@ -41,7 +41,7 @@ class Part {
     return found != nullptr && found->is_string() ? found->get<std::string>() : "";
   }
   bool is(const char* name) const { return find(name) != nullptr && *find(name) == true; }
-  // Such an object in it.
+  // A nested object of that kind.
   std::optional<Part> part(const char* name) const {
     const Json* found = find(name);
     return found != nullptr && found->is_object() ? std::optional(Part(*found)) : std::nullopt;
@@ -55,7 +55,7 @@ class Part {
   const Json* json_;
 };
 
-// Its class, "LlamaForCausalLM", else its type.
+// Its class, "LlamaForCausalLM", otherwise its type.
 std::string kind_of(const Part& model) {
   if (const Json* classes = model.find("architectures");
       classes != nullptr && classes->is_array() && !classes->empty() && classes->front().is_string())
@@ -73,7 +73,7 @@ struct Sizes {
   int64_t heads = 0, heads_kv = 0, qk = 0, v = 0;
 };
 
-// Keys that no config of attnprobe has.
+// Keys of a config.json that attnprobe's configs do not have.
 const Names model_keys = {"architectures", "model_type", "_class_name", "num_attention_heads", "hidden_size"};
 const Names width_names = {"hidden_size", "n_embd", "d_model", "embed_dim", "dim"};
 
@@ -84,7 +84,7 @@ std::optional<Sizes> sizes_of(const Part& model, Names head_names) {
   const auto grouped = model.part("attn_config");  // MPT and DBRX
   sizes.heads_kv = model.size({"num_key_value_heads", "num_kv_heads", "n_head_kv", "multi_query_group_num"})
                        .value_or(grouped ? grouped->size({"kv_n_heads"}).value_or(*heads) : *heads);
-  // Falcon and StarCoder; Falcon's newer architecture names the number.
+  // Falcon and StarCoder; Falcon's newer architecture states the number.
   if (model.is("multi_query") && !model.is("new_decoder_architecture")) sizes.heads_kv = 1;
   if (const auto nope = model.size({"qk_nope_head_dim"})) {  // DeepSeek's latent attention
     sizes.qk = *nope + model.size({"qk_rope_head_dim"}).value_or(0);
@@ -184,7 +184,7 @@ class ModelReader {
     ModelAttention one = attention(part, name, *sizes);
     one.seqlen_q = one.seqlen_kv = length(part);
     const std::string type = plain_word(model_.kind + " " + part.text("model_type"));
-    // CLIP's text tower is causal, although its class does not say so.
+    // CLIP's text tower is causal, although its class name does not show it.
     const bool both_ways = has_any(type, {"maskedlm", "encoder", "bert", "siglip", "vit", "electra", "deberta"}) &&
                            !has_any(type, {"causallm", "lmheadmodel"}) && !part.is("is_decoder");
     if (both_ways) {
@@ -210,9 +210,9 @@ class ModelReader {
     add_layers(part, type, one);
   }
 
-  // Full and windowed layers, as far as the model has each.
+  // Full and windowed layers, if the model has them.
   void add_layers(const Part& part, const std::string& type, const ModelAttention& full) {
-    const auto local = part.size({"local_attention"});  // ModernBERT: half of it on each side
+    const auto local = part.size({"local_attention"});  // ModernBERT: half of the window on each side
     const bool used = part.find("use_sliding_window") == nullptr || part.is("use_sliding_window");
     const auto window =
         used ? part.size({"sliding_window", "attention_window_size", "sliding_window_size"}) : std::nullopt;
@@ -225,7 +225,7 @@ class ModelReader {
     const bool has_full = named ? part.lists("layer_types", "full_attention") : mixed || (!window && !local);
     const bool has_window = named ? part.lists("layer_types", "sliding_attention") : window || local;
     if (has_full || !has_window) {
-      ModelAttention global = full;  // of other sizes in Gemma 4
+      ModelAttention global = full;  // with other sizes in Gemma 4
       if (const auto dim = part.size({"global_head_dim"}))
         global.fields["head_dim_qk"] = global.fields["head_dim_v"] = *dim;
       if (const auto heads = part.size({"num_global_key_value_heads"})) global.fields["heads_kv"] = *heads;
@@ -260,7 +260,7 @@ class ModelReader {
     const auto image = part.size({"image_size"});
     constexpr int64_t usual_image = 1024;
     const int64_t side = patch && image ? *image / *patch : 0;
-    // One additional token is for the class.
+    // One additional class token.
     one.seqlen_q = side > 0 ? side * side + (has_any(part.text("model_type"), {"siglip"}) ? 0 : 1) : usual_image;
     one.seqlen_kv = one.seqlen_q;
     if (side == 0) assume(fmt::format("an image of {} tokens", usual_image));
@@ -302,7 +302,7 @@ class ModelReader {
       model_.attentions.push_back(std::move(one));
       return;
     }
-    // A U-Net: "attention_head_dim" is its number of heads, one for all blocks or one each.
+    // A U-Net: "attention_head_dim" is its number of heads, one number for all blocks, or one per block.
     if (heads == nullptr) heads = whole_.find("attention_head_dim");
     if (heads == nullptr || widths == nullptr || !widths->is_array()) return;
     for (size_t i = 0; i < widths->size(); ++i) {
@@ -372,7 +372,7 @@ Json model_configs(const Model& model, const std::string& name) {
     const bool is_cross = one.decodes && one.mask.empty();
     add(one.decodes ? "prefill" : "forward", Json::object(), one.seqlen_q, one.seqlen_kv, one.mask);
     if (one.decodes) {
-      // A window's cache holds only the window; the padding mask has how full each cache is.
+      // A window's cache holds only the window; the padding mask has each cache's fill level.
       const int64_t kept = one.mask.contains("window_left")
                                ? std::min(one.seqlen_kv, one.mask["window_left"].get<int64_t>() + 1)
                                : one.seqlen_kv;

@@ -1,4 +1,4 @@
-// Fields: features that cuDNN gained after 9.21, and the release of cudnn-frontend.
+// Fields: features added after cuDNN 9.21, and the release of cudnn-frontend.
 #include <fmt/format.h>
 
 #include "attention/field_rows.hpp"

@@ -53,7 +53,7 @@ Field extent(const std::string& name, const std::string& help, int64_t Spec::*me
   return field;
 }
 
-// One number for two fields. `letter` begins it in describe(): "h12", or "h12/4" if they differ.
+// One number for two fields. `letter` is its prefix in describe(): "h12", or "h12/4" if they differ.
 Field both(const std::string& name, const std::string& help, char letter, int64_t Spec::*first, int64_t Spec::*second,
            const std::vector<std::string>& stands_for, const std::string& example) {
   Field field{.name = name, .help = help, .schema = extent_schema};

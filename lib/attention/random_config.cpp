@@ -82,7 +82,7 @@ class RandomConfig {
     const auto kind = draw_.weighted<std::string>({{"mha", 35}, {"gqa", 45}, {"mqa", 12}, {"misfit", 3}});
     heads_kv_ = kind == "mqa" ? 1 : draw_.between(1, 8);
     heads_q_ = kind == "mha" ? heads_kv_ : heads_kv_ * draw_.between(2, 8);
-    if (kind == "misfit") heads_q_ = heads_kv_ * 2 + 1;  // with one key head, any number of query heads fits
+    if (kind == "misfit") heads_q_ = heads_kv_ * 2 + 1;  // with one key head, any number of query heads is valid
     heads_v_ = heads_kv_;
     if (draw_.chance(3) && heads_q_ % 2 == 0) heads_v_ = heads_q_ / 2;
     config_["heads_q"] = heads_q_;
@@ -214,7 +214,7 @@ class RandomConfig {
 
   Json bias() {
     std::string shape = draw_.one_of<std::string>({"bhss", "1hss", "b1ss", "11ss", "b11s"});
-    if (draw_.chance(15))  // any of the sixteen
+    if (draw_.chance(15))  // any of the sixteen combinations
       for (size_t i = 0; i < shape.size(); ++i) shape[i] = draw_.chance(50) ? '1' : "bhss"[i];
     Json bias = {{"shape", shape}};
     if (draw_.chance(10)) bias["dtype"] = draw_.one_of<std::string>({"f16", "bf16", "f32"});
@@ -290,7 +290,7 @@ class RandomConfig {
   int64_t head_dim_qk_ = 0, head_dim_v_ = 0;
 };
 
-// Drawn separately, so that the other fields of a seed's config do not change.
+// Drawn last, so that a seed's other fields do not change.
 class NewerFeatures {
  public:
   NewerFeatures(uint64_t seed, Json config) : draw_(seed * 2654435761U + 1), config_(std::move(config)) {}

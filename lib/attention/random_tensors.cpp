@@ -1,5 +1,5 @@
-// Unusual tensors as callers make them: explicit strides with gaps, expanded or transposed; types and layouts of
-// optional tensors. Drawn separately, so that the other fields of a seed's config do not change.
+// Unusual tensors from callers: explicit strides with gaps, expanded or transposed; types and layouts of optional
+// tensors. Drawn separately, so that a seed's other fields do not change.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -57,7 +57,7 @@ class TensorVariation {
 
   Strides of_attention(const Extents& extents) {
     Strides strides = with_gaps(extents, grain());
-    if (draw_.chance(8))  // a type that attention tensors cannot have
+    if (draw_.chance(8))  // a type that attention tensors do not support
       for (int64_t& stride : strides) stride *= 2;
     return strides;
   }
@@ -130,8 +130,8 @@ class TensorVariation {
     if (draw_.chance(8)) config_["dqkv_layout"] = {{"q", layout_of_q()}, {"k", layout_of_k()}, {"v", layout_of_v()}};
   }
 
-  // A token with more elements than its heads need, as in a packed tensor of several. PyTorch's nested tensors have the
-  // largest 32-bit number as batch stride.
+  // A token with more elements than its heads need, as in a packed tensor of several tensors. PyTorch's nested tensors
+  // have the largest 32-bit number as batch stride.
   Json ragged_layout(int64_t heads, int64_t seqlen, int64_t head_dim) {
     const int64_t head = head_dim + 16 * draw_.between(0, 1), token = heads * head + 16 * draw_.between(0, 4);
     const int64_t batch = draw_.chance(40) ? 2147483647 : seqlen * token;

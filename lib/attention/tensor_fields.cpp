@@ -54,7 +54,7 @@ using Spec = AttentionSpec;
 const std::vector<std::string> io_types{"f16", "bf16", "f32", "fp8_e4m3", "fp8_e5m2"};
 const std::vector<std::string> offset_types{"i32", "i64"};
 
-// A type that defaults to another one. `gets` returns its value; only passes that have it write it.
+// A type that defaults to another one. `gets` returns its value; only passes that use it write it.
 Field type(const std::string& name, const std::string& help, std::optional<DataType> Spec::*member,
            DataType (*gets)(const Spec&), bool of_bprop, const std::string& otherwise) {
   Field field{.name = name, .help = help, .schema = words_schema(io_types)};
@@ -88,7 +88,7 @@ std::array<TensorLayout, 3> three_layouts(const JsonView& view) {
   return {TensorLayout{(*axes)[0], {}}, TensorLayout{(*axes)[1], {}}, TensorLayout{(*axes)[2], {}}};
 }
 
-// One name, if it gives exactly these three layouts.
+// One name, if it means exactly these three layouts.
 Json to_json(const TensorLayout& q, const TensorLayout& k, const TensorLayout& v) {
   const bool named = !q.strides && !k.strides && !v.strides;
   for (const std::string& name : {q.axes, q.axes + "_" + k.axes, q.axes + "_" + k.axes + "_" + v.axes}) {

@@ -9,7 +9,7 @@
 
 namespace attnprobe {
 
-// Called by number: Linux has the call from 5.9, but glibc names it only from 2.34.
+// Called by number: Linux has the call from 5.9, glibc a wrapper only from 2.34.
 void close_descriptors(unsigned first, unsigned last) {
   if (first > last || syscall(SYS_close_range, first, last, 0U) == 0) return;
   std::vector<unsigned> open_ones;

@@ -41,7 +41,7 @@ std::string holder_in(const FileDescriptor& file) {
   return text.empty() ? "process unknown" : text;
 }
 
-// Whether the path still names this file; a holder deletes the file when it ends.
+// Whether the path still refers to this file, because holders delete the file when they end.
 bool is_there(const FileDescriptor& file, const std::filesystem::path& path) {
   struct stat opened {
   }, named{};
@@ -78,7 +78,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder, const std::string& o
     }
     if (is_there(descriptor_, file_)) break;
   }
-  // For messages only. The lock also holds if the disk is full and the file stays empty.
+  // For messages only. The lock is valid even if the disk is full and the file remains empty.
   const std::string holder = this_process() + "\n";
   if (ftruncate(descriptor_.get(), 0) != 0 || pwrite(descriptor_.get(), holder.data(), holder.size(), 0) < 0) return;
 }

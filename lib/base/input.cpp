@@ -22,13 +22,13 @@ using Take = std::function<void(std::string_view)>;
 
 constexpr size_t piece = size_t{256} << 10;
 
-// The file's header sets how much memory the decoder needs; xz -9 needs 65 MiB.
+// The file's header determines the decoder's memory; xz -9 needs 65 MiB.
 constexpr uint64_t most_decoder_bytes = uint64_t{512} << 20;
 
 // xz packs zeros 7000-fold and logs of cuDNN 150-fold. Any ratio is fine for small contents.
 constexpr uint64_t most_expansion = 2000, harmless_bytes = uint64_t{64} << 20;
 
-// Decompresses bytes piece by piece. Returns false once further input cannot give more output.
+// Decompresses bytes piece by piece. Returns false when further input cannot produce more output.
 class Decoder {
  public:
   Decoder() = default;
@@ -36,7 +36,7 @@ class Decoder {
   Decoder(const Decoder&) = delete;
   Decoder& operator=(const Decoder&) = delete;
   virtual bool feed(std::string_view bytes, const Take& take) = 0;
-  /// Called at the end of the file. Returns what is wrong, or "".
+  /// Called at the end of the file. Returns the problem, or "".
   virtual std::string finish() = 0;
 };
 
@@ -64,7 +64,7 @@ class Gzip : public Decoder {
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));
     stream_.avail_in = static_cast<uInt>(bytes.size());
     while (stream_.avail_in > 0) {
-      // Continues with the next member: `cat a.gz b.gz` gives several.
+      // Continues with the next member: `cat a.gz b.gz` makes several.
       if (ended_ && inflateReset(&stream_) != Z_OK) return false;
       ended_ = false;
       stream_.next_out = reinterpret_cast<Bytef*>(buffer_.data());

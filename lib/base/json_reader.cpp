@@ -14,11 +14,11 @@ std::string place_of(const JsonSource& source, const std::string& pointer) {
   return pointer.empty() ? source.name : source.name + source.joint + cut(pointer);
 }
 
-// Keys of one object. An ordered object has no index, so each key is compared with all before it.
+// Keys of one object. An ordered object has no index, so each key is compared with all previous keys.
 constexpr size_t most_keys = 4096;
-constexpr size_t usual_keys = 8;  // of rules, messages and results
+constexpr size_t usual_keys = 8;  // keys of rules, messages and results
 
-// Builds the value while the parser reads, like the library's own builder, but stops at anything refused.
+// Builds the value while the parser reads, like the library's own builder, but stops at refused values.
 class StrictBuilder : public nlohmann::json_sax<Json> {
  public:
   // Without a source it stops silently.
@@ -54,12 +54,12 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& e) override {
     if (source_ == nullptr) return false;
     std::string reason = e.what();
-    // "[json.exception.parse_error.101] parse error at line 3, column 0: syntax error while …". The library gives the
-    // line of the last token read, which may not be the wrong line.
+    // "[json.exception.parse_error.101] parse error at line 3, column 0: syntax error while …". The library reports the
+    // line of the last token, which may not be the wrong line.
     if (const size_t end = reason.find("] "); end != std::string::npos) reason.erase(0, end + 2);
     if (const size_t end = reason.find(": "); reason.rfind("parse error at", 0) == 0 && end != std::string::npos)
       reason.erase(0, end + 2);
-    reason = cut(reason);  // it quotes the last token
+    reason = cut(reason);  // the message quotes the last token
     if (!source_->is_file)
       throw Error(source_->kind, fmt::format("{}: {} is not valid JSON: {}", source_->name, cut(text_), reason));
     // `position` counts the last character read. If that is a newline, it ends the wrong line.
@@ -89,7 +89,7 @@ class StrictBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  // The slot for the next value. Each open value is its parent's last, so a growing parent never moves it.
+  // The slot for the next value. Each open value is its parent's last element, so a growing parent never moves it.
   Json& place() {
     if (open_.empty()) return root_;
     if (open_.back()->is_object()) return *slot_;

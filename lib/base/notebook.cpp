@@ -7,7 +7,7 @@
 namespace attnprobe {
 namespace {
 
-// A text of a notebook, which may be a list of lines.
+// A text in a notebook, which may be a list of lines.
 std::string text_in(const Json& cell, const char* key) {
   const Json text = cell.is_object() ? cell.value(key, Json()) : Json();
   std::string joined = text.is_string() ? text.get<std::string>() : "";

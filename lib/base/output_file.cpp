@@ -33,8 +33,8 @@ std::string unwritable(const std::string& name, const std::string& why) {
   throw Error(kind_of_output_error(error), unwritable(path.string(), std::strerror(error)));
 }
 
-// This process's own descriptor that a path names, else -1. It is used unchanged: reopening it would truncate a
-// redirected file and block on a pipe.
+// The descriptor of this process that a path refers to, otherwise -1. It is used unchanged: reopening it would truncate
+// a redirected file and block on a pipe.
 int descriptor_named(const fs::path& path) {
   if (path == "/dev/stdout") return STDOUT_FILENO;
   if (path == "/dev/stderr") return STDERR_FILENO;
@@ -51,7 +51,7 @@ bool is_trusted(uid_t owner) {
   return owner == 0 || owner == geteuid();
 }
 
-// An attacker who can create a link in a folder chooses which file is overwritten through it.
+// Otherwise an attacker who can create a link in the folder could choose which file is overwritten.
 void check_link(const fs::path& asked, const fs::path& link, const struct stat& status) {
   struct stat folder {};
   if (stat(folder_of(link).c_str(), &folder) != 0) fail_output(asked, errno);
@@ -178,7 +178,7 @@ OutputFile::OutputFile(fs::path path) : path_(std::move(path)) {
   const fs::path target = without_links(path_);
   struct stat status {};
   if (stat(target.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    // Renaming onto a device would replace it by a file.
+    // Renaming onto a device would replace it with a file.
     if (!S_ISCHR(status.st_mode))
       refuse_output(path_, fmt::format("it is a {}; allowed: a regular file, /dev/stdout, /dev/null",
                                        S_ISFIFO(status.st_mode)   ? "named pipe"
@@ -196,7 +196,7 @@ void OutputFile::replace(const std::string& text) const {
 }
 
 void OutputFile::replace(const std::function<void(std::ostream&)>& write) const {
-  bool writes = false;  // while the caller writes, an exception is the caller's
+  bool writes = false;  // an exception during the caller's writing is the caller's
   const auto put = [&](int descriptor) {
     DescriptorBuffer buffer(descriptor, path_.string());
     std::ostream out(&buffer);
@@ -215,7 +215,7 @@ void OutputFile::replace(const std::function<void(std::ostream&)>& write) const 
     throw;
   } catch (const Error& e) {
     if (writes) throw;
-    // The path was good when it was opened, so the machine has changed since.
+    // The path was valid when it was opened, so the machine has changed.
     throw Error(ErrorKind::environment, e.what());
   }
 }

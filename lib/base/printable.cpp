@@ -9,7 +9,7 @@
 namespace attnprobe {
 namespace {
 
-// Not UTF-8, so no text contains it by chance; unpredictable, so no text contains it by intent.
+// Not UTF-8, so no text contains it by chance; unpredictable, so no text contains it on purpose.
 const std::string& colour_mark() {
   static const std::string mark = [] {
     std::random_device random;
@@ -18,7 +18,7 @@ const std::string& colour_mark() {
   return mark;
 }
 
-// How the code of a link begins; it ends with "\a", that of a colour with "m".
+// The start of a link's code, which ends with "\a"; a colour's code ends with "m".
 constexpr std::string_view link_code = "8;;";
 
 bool is_within(int64_t code, int64_t first, int64_t last) {
@@ -42,7 +42,7 @@ bool begins_command(std::string_view text) {
 std::string made_printable(std::string_view text, bool one_line) {
   std::string out;
   out.reserve(text.size());
-  bool at_begin = true;  // only blanks in this line so far
+  bool at_begin = true;  // only blanks so far in this line
   for (size_t at = 0; at < text.size();) {
     if (const size_t length = colour_length(text, at); length > 0) {
       const std::string_view code = text.substr(at + colour_mark().size(), length - colour_mark().size());
@@ -80,7 +80,8 @@ Character character_at(std::string_view text, size_t at) {
     if ((byte(at + i) & 0xC0U) != 0x80U) return {};
     code = code << 6 | (byte(at + i) & 0x3FU);
   }
-  constexpr std::array<int64_t, 5> least{0, 0, 0x80, 0x800, 0x10000};  // by size: overlong forms are invalid
+  constexpr std::array<int64_t, 5> least{0, 0, 0x80, 0x800, 0x10000};  // smallest code point by size, because overlong
+                                                                       // forms are invalid
   if (code < least[size] || code > 0x10FFFF || is_within(code, 0xD800, 0xDFFF)) return {};
   return {size, code};
 }

@@ -44,7 +44,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     const std::string other = in_small_letters(candidate);
     // "head" suggests "heads_q": a prefix is as good a hint as a typo.
     const bool beginning = small.size() >= 3 && other.compare(0, small.size(), small) == 0;
-    // A file may hold a word of any length. Skips the costly comparison if the lengths differ too much.
+    // Skips the costly comparison if the lengths differ too much, because a file's word may have any length.
     const size_t longer = std::max(small.size(), other.size());
     if (!beginning && longer - std::min(small.size(), other.size()) >= best_distance) continue;
     const size_t distance = beginning ? 0 : edit_distance(small, other);

@@ -121,7 +121,7 @@ graph::Uid add_page_table(GraphBuilder& g, const AttentionSpec& s, Role role) {
 
 graph::Uid add_row_tensor(GraphBuilder& g, const AttentionSpec& s, Role role, const RaggedOffsets& offsets) {
   const Dims rows = row_dims(s);
-  // A workspace is packed unless it is ragged.
+  // Workspaces are packed unless ragged.
   const bool is_stats = role == Role::stats;
   const Dims strides = offsets.stats || (is_stats && s.stats_layout) ? as_dims(stats_strides(s)) : packed_strides(rows);
   const DataType type = is_stats ? s.stats_dtype.value_or(DataType::f32) : DataType::f32;

@@ -25,7 +25,7 @@ graph::OpGraph build_pattern(const AttentionSpec& spec, const BuildContext& cont
   return is_fp8(spec) ? build_sdpa_fp8_backward(spec, context) : build_sdpa_composite_backward(spec, context);
 }
 
-// Offsets in tokens: each tensor needs its number of elements per token.
+// For offsets in tokens, each tensor needs its number of elements per token.
 void count_tokens(graph::OpGraph& graph) {
   for (graph::Tensor& t : graph.tensors)
     if (t.ragged_offset && t.role != graph::Role::page_table_k && t.role != graph::Role::page_table_v)

@@ -69,8 +69,8 @@ class Expansion {
     if (const auto* backward = std::get_if<graph::SdpaBackward>(&operation)) return sdpa_backward(*backward);
     if (const auto* reduction = std::get_if<graph::Reduction>(&operation);
         reduction != nullptr && is_sink_gradient(*reduction)) {
-      // cuDNN recognises the pattern and adds the gradient's minus sign, which the graph lacks (measured on an H200,
-      // 9.19).
+      // cuDNN recognises the pattern and adds the gradient's minus sign, which is not in the graph (measured on an
+      // H200, 9.19).
       graph::Reduction negated = *reduction;
       negated.x = g_.pointwise(PointwiseMode::NEG, reduction->x);
       g_.add(negated);
@@ -229,7 +229,7 @@ class Expansion {
     if (amax) g_.reduce(ReductionOperator::AMAX, x, *amax);
   }
 
-  // fp8: P is scaled before the second product, O after its absolute maximum is taken (as in the composite graph).
+  // fp8: P is scaled before the second product, O after its absolute maximum is computed (as in the composite graph).
   void sdpa(const graph::SdpaForward& op) {
     const int64_t batch = g_.at(op.q).dims[0];
     const Lengths len = lengths(op);
@@ -317,7 +317,7 @@ class Expansion {
 
   const OpGraph& graph_;
   GraphBuilder g_;
-  std::map<Uid, Uid> lengths_of_;  // of prefix sums
+  std::map<Uid, Uid> lengths_of_;  // length from prefix sums
 };
 
 }  // namespace

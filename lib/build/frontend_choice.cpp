@@ -14,13 +14,12 @@ namespace {
 using attention::AttentionSpec;
 using attention::Pattern;
 
-// Features that no composite graph can express. cuDNN is then asked with the unified operation, even if it is too old
-// for it.
+// Features that no composite graph can express. These use the unified operation, even if cuDNN is too old for it.
 bool only_unified(const AttentionSpec& spec) {
   return spec.cu_seqlens || spec.ragged_unit == attention::RaggedUnit::token || (spec.rope && spec.rope->k);
 }
 
-// Why the graph cannot use the unified operation, or none.
+// Why the graph cannot use the unified operation; none if it can.
 std::optional<std::string> why_composite(const AttentionSpec& spec, const BuildContext& context) {
   if (only_unified(spec)) return std::nullopt;
   const CudnnVersion unified = frontend_wiring().unified;

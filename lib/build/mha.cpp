@@ -12,7 +12,7 @@ using attention::DropoutForm;
 
 namespace {
 
-// P, in the io type and F16x16 order; it is the S output in training.
+// P, in the io type and F16x16 order; the S output in training.
 graph::Uid softmax(GraphBuilder& g, const AttentionSpec& spec, graph::Uid score) {
   const Dims rows = row_dims(spec);
   const SoftmaxParts parts = add_softmax(g, score, g.virtual_tensor(Role::row_max, DataType::f32, rows),
@@ -28,7 +28,8 @@ graph::Uid dropout(GraphBuilder& g, const AttentionSpec& spec, graph::Uid p) {
   const DropoutTensors tensors = add_dropout(g, spec, false);
   const graph::Uid s = add_legacy_scores(g, spec, Role::stored_scores, spec.dtype, false);
   g.pointwise(graph::PointwiseMode::MUL, p, tensors.mask, {.into = s});
-  // By value in the io type, like the scale of K and unlike flash attention's: cuDNN would treat a tensor as a mask.
+  // By value in the io type, like the scale of K and unlike flash attention's, because cuDNN would treat a tensor as a
+  // mask.
   graph::Tensor& scale = g.at(tensors.scale);
   scale.data_type = spec.dtype;
   scale.by_value = true;
@@ -73,7 +74,7 @@ graph::OpGraph build_mha(const AttentionSpec& spec) {
   GraphBuilder g;
   const SequenceLengths lengths = add_sequence_lengths(g, spec);
   const graph::Uid q = add_q(g, spec, {}), k = transposed(g, add_k(g, spec, {}));
-  // g3: the scale applies to K, in the io type; after the matmul cuDNN would treat it as dropout.
+  // g3: the scale applies to K, in the io type, because cuDNN would treat a scale after the matmul as dropout.
   graph::Uid scaled_k = k;
   if (spec.scale_form != attention::ScaleForm::none) {
     const graph::Uid scale = spec.scale_form == attention::ScaleForm::tensor

@@ -59,7 +59,7 @@ class LegacyBackward {
     return d_s;
   }
 
-  // dS includes the scale of K, which the bias never had, so the scale is divided out.
+  // dS includes the scale of K, which does not apply to the bias, so it is divided out.
   void bias_gradient(graph::Uid d_s) {
     const graph::Uid d_bias = add_bias_tensor(g_, spec_, Role::d_bias);
     const auto scale = add_scale(g_, spec_);

@@ -11,7 +11,7 @@ using attention::ScoreModifierKind;
 
 namespace {
 
-// Operands that the kinds leave open; their values change no verdict.
+// Free operands of the kinds; their values do not change verdicts.
 constexpr double arrow_border = 16, arrow_width = 64, power = 2, floor_value = 0;
 
 DataType mask_type(ScoreModifierKind kind) {
@@ -110,7 +110,7 @@ graph::Uid Scores::modifier(ScoreModifierKind kind, graph::Uid score, double fil
 
 graph::Uid Scores::arrow(graph::Uid score, double fill) {
   const graph::Uid row = index(score, 2, DataType::f32), column = index(score, 3, DataType::f32);
-  // Comparisons give 0 and 1 as integers here.
+  // Here comparisons produce 0 and 1 as integers.
   auto logical = [&](graph::PointwiseMode mode, graph::Uid x, graph::Uid b) {
     return g_.pointwise(mode, x, b, {.out = DataType::i32, .compute = DataType::boolean});
   };
@@ -167,7 +167,7 @@ graph::Uid Scores::modifier_backward(ScoreModifierKind kind, graph::Uid gradient
     case ScoreModifierKind::max:
       return g_.select(gradient, scalar(0), g_.compare(graph::PointwiseMode::CMP_GT, x, scalar(floor_value)));
     default:
-      return modifier(kind, gradient, 0);  // masks and factors act on the gradient as on the score
+      return modifier(kind, gradient, 0);  // masks and factors apply to the gradient as to the score
   }
 }
 

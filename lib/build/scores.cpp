@@ -20,7 +20,7 @@ bool Scores::single_operations() const {
   return version_ >= frontend_wiring().single_operations;
 }
 
-// Before cuDNN had infinities in masks, cudnn-frontend used the lowest finite float.
+// Before cuDNN supported infinities in masks, cudnn-frontend used the lowest finite float.
 double Scores::mask_fill() const {
   return version_ >= frontend_wiring().infinite_masks ? -std::numeric_limits<double>::infinity()
                                                       : static_cast<double>(std::numeric_limits<float>::lowest());
@@ -30,7 +30,7 @@ graph::Uid Scores::index(graph::Uid score, int64_t axis, DataType compute) {
   return g_.index(score, axis, DataType::i32, compute);
 }
 
-// x mode operand in INT32. The operand is a length tensor, else a scalar.
+// x mode operand in INT32. The operand is a length tensor or, without lengths, a scalar.
 graph::Uid Scores::integer(graph::PointwiseMode mode, graph::Uid x, std::optional<graph::Uid> operand, int64_t value,
                            const Called& called) {
   if (!operand) operand = g_.scalar(called, DataType::i32, static_cast<double>(value));

@@ -14,8 +14,8 @@ using attention::AttentionSpec;
 using attention::DropoutForm;
 using attention::Fp8Scaling;
 
-// The softmax outputs other than P. cuDNN's matcher below 9.21 supports only the statistics, the maxima, or maxima and
-// sums. Other combinations are built anyway, so that cuDNN itself refuses them.
+// The softmax outputs other than P. Before 9.21, cuDNN's matcher supports only the statistics, the maxima, or maxima
+// and sums. Other combinations are built anyway, so that cuDNN itself refuses them.
 struct SoftmaxOutputs {
   std::optional<graph::Uid> stats, max, sum_exp;
 };
@@ -96,7 +96,7 @@ class Forward {
   graph::Uid softmax(graph::Uid score) {
     std::optional<graph::Uid> sink;
     if (spec_.sink) sink = add_head_tensor(g_, spec_, Role::sink);
-    // Only that operation has a base for the statistics; an older cuDNN is asked with it too.
+    // Only that operation supports another base of the statistics, so it is used even for older cuDNNs.
     if (version_ >= frontend_wiring().single_operations || (spec_.stats_log2 && wants_stats(spec_))) {
       graph::Softmax op;
       op.x = score;
@@ -112,8 +112,7 @@ class Forward {
     const SoftmaxParts parts =
         add_softmax(g_, score, row(Role::row_max, spec_.max_logit), row(Role::row_sum, spec_.sum_exp), sink);
     // Inference also has these operations; no operation reads their virtual result. Without maxima or sums, cuDNN needs
-    // LOG and ADD
-    // to tell flash attention from the legacy pattern.
+    // LOG and ADD to distinguish flash attention from the legacy pattern.
     if (wants_stats(spec_) || (!spec_.max_logit && !spec_.sum_exp)) {
       const graph::Uid log_sum = g_.pointwise(graph::PointwiseMode::LOG, parts.row_sum);
       g_.pointwise(graph::PointwiseMode::ADD, parts.row_max, log_sum, {.into = row(Role::stats, wants_stats(spec_))});
@@ -126,7 +125,7 @@ class Forward {
     const DataType last = scaled() ? DataType::f32 : spec_.dtype;
     if (spec_.dropout) {
       const DropoutTensors dropout = add_dropout(g_, spec_, false);
-      // The scale follows a drawn mask and precedes a given one.
+      // The scale follows a drawn mask and precedes the caller's mask.
       const bool given = spec_.dropout->form == DropoutForm::mask;
       p = multiply(g_, p, given ? dropout.scale : dropout.mask);
       p = g_.pointwise(graph::PointwiseMode::MUL, p, given ? dropout.mask : dropout.scale, {.out = last});

@@ -41,7 +41,7 @@ class Backward {
  private:
   graph::Uid mul(graph::Uid a, graph::Uid b) { return multiply(g_, a, b); }
 
-  // D = rowsum(dO O), times 1 - p. It has memory: the caller passes it as a workspace.
+  // D = rowsum(dO O), times 1 - p. It is in memory: the caller passes it as a workspace.
   graph::Uid row_sums() {
     // cudnn-frontend's strides, a mix of two layouts.
     const int64_t h = spec_.heads_q, s = spec_.seqlen_q, d = spec_.head_dim_v;
@@ -103,7 +103,7 @@ class Backward {
   }
 
   // Accumulates in f32 memory and then converts. A fixed order of additions, or dBias, needs the direct form into dQ;
-  // nothing else requests it from cuDNN.
+  // no other setting requests it from cuDNN.
   void query_gradient(graph::Uid d_s) {
     const Dims dims{spec_.batch, spec_.heads_kv, spec_.seqlen_kv, spec_.head_dim_qk};
     const graph::Uid k = g_.virtual_tensor(Role::k, DataType::f32, dims, as_dims(k_strides(spec_)));

@@ -88,7 +88,7 @@ class Fp8Backward {
     g_.matmul(q_, k_, score, lengths_.q, lengths_.kv);
     if (scale_) score = mul(score, *scale_);
     if (!mxfp8_) score = mul(mul(score, descale_q_), descale_k_);
-    // cudnn-frontend supports neither modifier nor ALiBi here; cuDNN decides.
+    // cudnn-frontend supports neither modifiers nor ALiBi here, so cuDNN decides.
     score = scores_.modify(score);
     score = scores_.bias(score);
     score = scores_.alibi(score);
@@ -134,7 +134,7 @@ class Fp8Backward {
     if (!mxfp8_) x = mul(mul(x, descale_d_o_), descale_v_);
     x = mul(g_.pointwise(graph::PointwiseMode::SUB, x, row_sum), p);
     if (dropout_) x = mul(x, dropout_->scale);
-    // cudnn-frontend lacks this too; it is placed as in the 16-bit graph.
+    // cudnn-frontend does not support this either; placed as in the 16-bit graph.
     if (spec_.bias && spec_.bias->grad)
       g_.reduce(graph::ReductionOperator::ADD, x, add_bias_tensor(g_, spec_, Role::d_bias));
     x = scores_.modify_backward(x);
@@ -176,7 +176,7 @@ class Fp8Backward {
   SequenceLengths lengths_;
   RaggedOffsets offsets_;
   Scores scores_;
-  // "raw": as the caller passes it; else ready for the matmul.
+  // "raw": as passed by the caller; otherwise ready for the matmul.
   graph::Uid q_ = 0, q_raw_ = 0, k_ = 0, k_raw_ = 0, v_ = 0, o_ = 0, d_o_ = 0, d_o_raw_ = 0, stats_ = 0;
   graph::Uid descale_q_ = 0, descale_k_ = 0, descale_v_ = 0, descale_o_ = 0, descale_d_o_ = 0, descale_s_ = 0,
              descale_d_p_ = 0;

@@ -1,5 +1,5 @@
-// cuDNN's unified SDPA operation, filled as in cudnn-frontend 1.32 (UnifiedSDPANode). Attributes that an older cuDNN
-// lacks are set anyway, so that its refusal names them.
+// cuDNN's unified SDPA operation, filled as in cudnn-frontend 1.32 (UnifiedSDPANode). Sets even attributes that an
+// older cuDNN lacks, so that its refusal names them.
 #include "base/version.hpp"
 #include "build/build.hpp"
 #include "build/flash_parts.hpp"
@@ -19,7 +19,7 @@ void add_score_graph(GraphBuilder& g, const AttentionSpec& spec, const SequenceL
                      CudnnVersion cudnn_version, Op& op) {
   if (!spec.score_mod && !spec.softcap && !spec.bias && !spec.alibi && !spec.mask.has_diagonal()) return;
   g.inside_sdpa(true);
-  // Diagonal operations are as old as the sub-graph, so an older cuDNN is asked with them too.
+  // Diagonal operations exist since the sub-graph does, so they are used for every cuDNN.
   Scores scores(g, spec, lengths, std::max(cudnn_version, frontend_wiring().single_operations));
   op.score_input = g.virtual_tensor(Role::scores_in, DataType::f32, score_dims(spec));
   graph::Uid score = scores.modify(*op.score_input);
@@ -48,14 +48,14 @@ void add_outputs(GraphBuilder& g, const AttentionSpec& spec, const RaggedOffsets
   if (spec.sum_exp) op.sum_exp = add_row_tensor(g, spec, Role::sum_exp, offsets);
   if (spec.sink) op.sink = add_head_tensor(g, spec, Role::sink);
   if (spec.stats_log2 && op.stats) op.stats_log2 = true;
-  // Before there was a softmax operation, the statistics had their own attribute.
+  // Before the softmax operation existed, the statistics had their own attribute.
   const bool newer = op.max || op.sum_exp || op.sink || op.stats_log2;
   if (!newer && (!op.stats || version < frontend_wiring().single_operations)) return;
   op.softmax_x = g.virtual_tensor(Role::softmax_in, DataType::f32, score_dims(spec));
   op.softmax_y = g.virtual_tensor(Role::softmax_out, DataType::f32, score_dims(spec));
 }
 
-// Filled like Graph::sdpa_fp8 (graph_interface.h): one scale per tensor, or one per 32 elements, where P has none.
+// Filled like Graph::sdpa_fp8 (graph_interface.h): one scale per tensor, or one per 32 elements, with none for P.
 void add_fp8(GraphBuilder& g, const AttentionSpec& spec, graph::SdpaForward& op) {
   if (!is_fp8(spec)) return;
   auto number = [&](Role role) { return g.one_element(role, DataType::f32); };

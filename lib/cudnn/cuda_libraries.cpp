@@ -43,7 +43,7 @@ Paths both(Paths first, const Paths& second) {
   return first;
 }
 
-// Uses the first place that has the file, as the dynamic loader does; a broken file is not skipped.
+// Uses the first place with the file, like the dynamic loader; does not skip broken files.
 std::optional<std::string> open_first(const Paths& places, DynamicLibrary& library) {
   std::string problem;
   for (const fs::path& place : places) {
@@ -95,7 +95,7 @@ std::optional<std::string> open_file(const fs::path& path, DynamicLibrary& libra
 }
 
 // Without cuBLASLt, the heuristics of cuDNN 9.19 abort; the small cuDNN has no heuristics. Without NVRTC, cuDNN up to
-// 9.20 calls every graph unsupported. Neither is an answer about a graph.
+// 9.20 reports every graph as unsupported. Neither is an answer about the graph.
 CudaLibraries open_cuda_libraries(const fs::path& folder, const LibraryInfo& cudnn) {
   CudaLibraries opened;
   const int64_t major = cudnn.cuda_version / 1000;
@@ -155,7 +155,7 @@ DynamicLibrary load_nvrtc() {
   for (const fs::path& place : nvrtc_places()) {
     if (place.has_parent_path() && !fs::exists(place)) continue;
     if (open_file(place, found)) continue;
-    open_builtins_beside(found);  // if they are missing, the compiler's own message says so
+    open_builtins_beside(found);  // if they are missing, the compiler reports it
     return found;
   }
   throw Error(ErrorKind::environment,

@@ -24,7 +24,8 @@ DeviceContext DeviceContext::simulated(const Library& library, const std::string
   try {
     properties.finalize();
   } catch (const Error& e) {
-    // 9.28 requires memoryBusWidth, which older versions neither require nor give. A later version may require another.
+    // 9.28 requires memoryBusWidth, which older versions neither require nor report. Later versions may require further
+    // properties.
     throw Error(
         ErrorKind::usage,
         fmt::format("cuDNN {} refuses the target's device properties; a key that this version needs may be missing "

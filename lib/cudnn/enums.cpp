@@ -33,7 +33,7 @@ cudnnDataType_t cudnn_value(DataType type) {
     case DataType::fp4_e2m1:
       return CUDNN_DATA_FP4_E2M1;
     case DataType::byte_boolean: {
-      constexpr int number = 22;  // CUDNN_DATA_BYTE_BOOLEAN, which the header may be too old for
+      constexpr int number = 22;  // CUDNN_DATA_BYTE_BOOLEAN, which older headers lack
       return static_cast<cudnnDataType_t>(number);
     }
   }

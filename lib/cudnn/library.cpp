@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The sub-libraries that an attention walk or a plan build uses (from /proc/self/maps for 9.8 to 9.28). Begins with
-// graph, because the others need it. cnn, adv, ops and ext are not needed.
+// The sub-libraries that an attention walk or a plan build uses (from /proc/self/maps for 9.8 to 9.28). graph comes
+// first, because the others need it. cnn, adv, ops and ext are not needed.
 std::vector<fs::path> sub_libraries(const fs::path& folder, bool jit_only) {
   std::vector<fs::path> files{folder / "libcudnn_graph.so.9", folder / "libcudnn_engines_runtime_compiled.so.9"};
   if (jit_only) return files;
@@ -36,7 +36,7 @@ std::string version_in(const fs::path& path) {
   const DynamicLibrary library(path, RTLD_NOLOAD);
   std::string text;
   for (const char* symbol : {"cudnn_graph_version", "cudnn_ops_infer_version", "cudnn_adv_infer_version"}) {
-    // A symbol may come from a library's dependency; only the file's own symbol counts.
+    // The symbol may come from a dependency, but only the file's own symbol counts.
     const void* address = library.find(symbol);
     Dl_info owner{};
     if (address == nullptr || dladdr(address, &owner) == 0 || resolved(owner.dli_fname) != resolved(path)) continue;
@@ -89,12 +89,12 @@ std::unique_ptr<Library> Library::load(const fs::path& path) {
   const fs::path folder = fs::absolute(path).parent_path();
   const fs::path parts = parts_folder(path);
   info.jit_only = is_jit_only(parts);
-  // cuDNN reads it when it is loaded (docs: "cuDNN Library Configuration"); unset means FULL.
+  // cuDNN reads this variable when it is loaded (docs: "cuDNN Library Configuration"); unset means FULL.
   if (info.jit_only)
     setenv("CUDNN_LIB_CONFIG", "GRAPH_JIT_ONLY", 1);
   else
     unsetenv("CUDNN_LIB_CONFIG");
-  // Before libcudnn.so.9 itself, which would open them by bare name, from LD_LIBRARY_PATH first.
+  // Loaded before libcudnn.so.9 itself, which would open them by bare name, searching LD_LIBRARY_PATH first.
   for (const fs::path& file : sub_libraries(parts, info.jit_only)) {
     if (!fs::exists(file))
       throw Error(ErrorKind::environment, fmt::format("cuDNN is incomplete: {} is missing next to {}; reinstall cuDNN",

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::array<std::string_view, 3> version_symbols{"cudnn_graph_version", "cudnn_ops_infer_version",
                                                           "cudnn_adv_infer_version"};
-// cuDNN's largest symbol table has a few megabytes; a damaged header may claim any size.
+// cuDNN's largest symbol table is a few megabytes; a damaged header may claim any size.
 constexpr uint64_t most_table_bytes = uint64_t{256} << 20;
 
-// The tables of an ELF library that name its symbols.
+// The symbol tables of an ELF library.
 class ElfFile {
  public:
   explicit ElfFile(const std::filesystem::path& path) : file_(path, std::ios::binary) {

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A partial read would also have a digest, but that of a different library.
+// A partial read would produce a different library's digest.
 [[noreturn]] void unreadable(const fs::path& file) {
   throw Error(ErrorKind::environment, fmt::format("{}: cannot be read", file.string()));
 }
@@ -29,7 +29,7 @@ std::vector<fs::path> files_of(const std::string& cudnn) {
   const fs::path folder = fs::canonical(cudnn, error).parent_path();
   if (error) unreadable(cudnn);
   for (const auto& entry : fs::directory_iterator(folder, error))
-    // A wheel and a toolkit differ in their links.
+    // Links are ignored, because wheels and toolkits have different links.
     if (!entry.is_symlink(ignored) && entry.path().filename().string().rfind("libcudnn", 0) == 0 &&
         entry.path().filename().string().find(".so") != std::string::npos)
       files.push_back(entry.path());
@@ -40,7 +40,7 @@ std::vector<fs::path> files_of(const std::string& cudnn) {
 
 }  // namespace
 
-// A library's ELF headers are at both ends.
+// A library's ELF headers are at both ends of the file.
 std::string look_of(const std::string& file) {
   constexpr std::streamoff sample = 8192;
   std::ifstream in(file, std::ios::binary | std::ios::ate);
@@ -58,7 +58,7 @@ std::string look_of(const std::string& file) {
 }
 
 std::string build_of_library(const std::string& cudnn) {
-  // A folder with links to only some files of a whole cuDNN is a small one.
+  // A folder that links to only some files of a full cuDNN counts as a small cuDNN.
   std::string text = cudnn::is_jit_only(cudnn::parts_folder(cudnn)) ? "jit only " : "";
   for (const auto& file : files_of(cudnn)) text += look_of(file);
   return digest(text);

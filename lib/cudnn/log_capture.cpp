@@ -11,8 +11,8 @@ namespace {
 
 constexpr size_t longest_message = size_t{16} << 20;
 
-// Another thread may be inside the callback while a capture ends. So the callback gets the capture's number, not its
-// address, and finds the live capture under this lock, if it still lives.
+// Another thread may be inside the callback while a capture ends. So the callback receives the capture's number, not
+// its address, and looks up the capture under this lock, if it still exists.
 std::mutex lock_of_active;
 uintptr_t last_number = 0;
 

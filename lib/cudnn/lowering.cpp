@@ -13,7 +13,7 @@ namespace {
 
 using graph::Uid;
 
-// The table's numbers, if the headers are new enough to have all but the LATER ones.
+// The table's numbers; the headers must be new enough for all except the LATER ones.
 #if CUDNN_VERSION >= 91900
 #define ATTNPROBE_CHECK(member, is, suffix, number, ...) static_assert(CUDNN_ATTR_##suffix == (number));
 #define ATTNPROBE_LATER(...)
@@ -148,7 +148,7 @@ class Lowering {
     else if constexpr (is == RowIs::f32_value) {
       if (value) d.set(attribute(row.attribute), static_cast<float>(*value));
     } else {
-      // A cuDNN that lacks a flag behaves as if it were unset.
+      // A cuDNN without the flag behaves as if it were unset.
       if (std::is_same_v<Value, bool> && library_.version() < row.since) return;
       set_value(d, attribute(row.attribute), value);
     }

@@ -24,7 +24,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr const char *file_name = "libcudnn.so.9", *latest = "latest";
-// NVIDIA's packages: the whole cuDNN and the small one.
+// NVIDIA's packages: the full cuDNN and the small cuDNN.
 constexpr std::array<const char*, 2> package_folders{"nvidia/cudnn/lib", "nvidia/cudnn_jit/lib"};
 constexpr const char* own_environment = "the Python environment of this attnprobe";
 
@@ -93,7 +93,7 @@ fs::path named_library(const std::string& path, const std::string& by) {
 }
 
 // site-packages of the active virtual environment, of the Python on PATH and of the usual system places. Found by
-// folder names: starting an interpreter would cost more than the whole probe.
+// folder names, because starting an interpreter would take longer than the whole probe.
 std::vector<fs::path> site_packages() {
   std::vector<fs::path> prefixes;
   for (const char* variable : {"VIRTUAL_ENV", "CONDA_PREFIX"})
@@ -120,7 +120,7 @@ std::vector<fs::path> site_packages() {
   return packages;
 }
 
-// Every cuDNN on this machine, when none is requested.
+// Every cuDNN on this machine, if none is requested.
 Candidates search() {
   Candidates found;
   if (const std::string path = environment("ATTNPROBE_CUDNN"); !path.empty())
@@ -147,7 +147,7 @@ Candidates search() {
   return found;
 }
 
-// The version from the library itself, and the folder name that attnprobe cudnn fetch gave it. Loads nothing.
+// The version from the library itself, and the build from a folder name of `attnprobe cudnn fetch`. Loads nothing.
 std::vector<std::string> versions_of(const fs::path& library, const std::string& build) {
   std::vector<std::string> names{version_of_file(parts_folder(library) / "libcudnn_graph.so.9")};
   const auto fetched = fetched_folder();
@@ -202,7 +202,7 @@ std::vector<fs::path> library_path_folders() {
 // The dynamic loader's folders, including LD_LIBRARY_PATH, from the loader itself.
 std::vector<fs::path> loader_folders() {
   std::vector<fs::path> folders = library_path_folders();
-  // ld.so.cache has no stable format; ld.so.conf(.d) lists the folders that it was made from.
+  // ld.so.cache has no stable format; ld.so.conf(.d) lists its source folders.
   std::vector<fs::path> files{"/etc/ld.so.conf"};
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator("/etc/ld.so.conf.d", ignored))
@@ -227,7 +227,7 @@ std::optional<fs::path> find_version(const std::string& word) {
   std::optional<fs::path> best;
   std::vector<int> newest;
   const Candidates here = search();
-  // If two have the same version, the first wins; the build is ignored.
+  // If two have the same version, the first one wins; ignores the build number.
   for (const auto& candidate : here.list())
     for (const auto& name : versions_of(candidate.path, word)) {
       if (word != latest && !is_of_version(name, word)) continue;

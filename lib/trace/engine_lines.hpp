@@ -6,15 +6,14 @@
 
 namespace attnprobe::trace {
 
-/// Removes the lines that Transformer Engine prints only because a trace enabled them (NVTE_DEBUG). The program's own
-/// output passes byte by byte, without waiting for the end of a line.
+/// Removes Transformer Engine's lines that only the trace enabled (NVTE_DEBUG). The program's own output passes
+/// immediately, without waiting for the end of a line.
 class EngineLines {
  public:
   /// `keep_all`: the user enabled the lines.
   explicit EngineLines(bool keep_all) : keep_all_(keep_all) {}
 
-  /// The program's own part of the next piece. Holds back the start of a line that may become one of Transformer
-  /// Engine's.
+  /// The program's own part of the next piece. Holds back the start of a line that may be Transformer Engine's.
   std::string without(std::string_view piece);
   /// The held-back text, at the end.
   std::string rest();

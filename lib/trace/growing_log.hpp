@@ -1,4 +1,4 @@
-// Reads a log piece by piece while its program writes it, and frees the disk blocks that were read.
+// Reads a log piece by piece while its program writes it, and frees the disk blocks it has read.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,29 @@
 
 namespace attnprobe::trace {
 
-/// What to do with the part of a file that was read.
+/// What to do with the part of a file already read.
 enum class AfterReading {
   keep,
-  /// Punches a hole (fallocate): the file keeps its length and loses its blocks. The writer has its own offset and does
-  /// not notice.
+  /// Punches a hole (fallocate): the file keeps its length but loses its blocks. The writer keeps its own offset, so it
+  /// is not affected.
   punch
 };
 
-/// Whether files of that folder can release disk blocks piece by piece. NFS 3 and some FUSE file systems cannot.
+/// Whether files in that folder can release disk blocks piece by piece. They cannot on NFS 3 and some FUSE file
+/// systems.
 bool can_punch(const std::filesystem::path& folder);
 
 class GrowingLog {
  public:
-  /// Throws Error(environment) if it cannot be opened.
+  /// Throws Error(environment) if the file cannot be opened.
   GrowingLog(const std::filesystem::path& file, AfterReading after);
 
   /// The limit on unread data on disk. Beyond it, the oldest part is skipped and counted.
   static constexpr int64_t most_unread = int64_t{256} << 20;
   static constexpr size_t piece = size_t{1} << 20;
 
-  /// The next piece; "" if there is none for now. Valid until the next call. If the writer restarts the file (cuDNN
-  /// does when a program sets a log callback), reading restarts too. A skipped part becomes an empty line.
+  /// The next piece; "" if there is none yet. Valid until the next call. If the writer restarts the file (cuDNN does
+  /// when a program sets a log callback), reading restarts too. A skipped part becomes an empty line.
   std::string_view read();
 
   int64_t bytes_read() const { return bytes_read_; }

@@ -1,5 +1,5 @@
-// A small helper process of a trace. It tells whether a signal went to the whole process group, and it cleans up if the
-// trace is killed.
+// A small helper process of a trace. It detects whether a signal was sent to the whole process group, and cleans up if
+// the trace is killed.
 #pragma once
 
 #include <sys/types.h>
@@ -12,20 +12,20 @@ namespace attnprobe::trace {
 
 class Guard {
  public:
-  /// Starts it in this process's group. Call it before there are threads. Throws Error(environment).
+  /// Starts the guard in this process's group. Call it before starting threads. Throws Error(environment).
   explicit Guard(const std::filesystem::path& folder, bool keeps_folder);
-  /// Ends it, unless leave_behind() was called.
+  /// Ends the guard, unless leave_behind() was called.
   ~Guard();
   Guard(const Guard&) = delete;
   Guard& operator=(const Guard&) = delete;
 
-  /// The traced program. If the trace dies, the guard releases the disk blocks of its logs as long as the program, or
-  /// another writer, lives. Then it removes the folder.
+  /// Sets the traced program. If the trace dies, the guard releases the disk blocks of the program's logs until the
+  /// program and all other writers have ended. Then it removes the folder.
   void watch(pid_t program) const;
-  /// Whether the guard received the signal since the last call: then it was sent to the group, and the program has it
-  /// already. Takes 5 ms; waits up to 1 s for a guard that does not answer.
+  /// Whether the guard received the signal since the last call: in this case it was sent to the group, and the program
+  /// already received it. Takes 5 ms, or up to 1 s if the guard does not answer.
   bool got(int signal) const;
-  /// The trace ends while programs still write logs: the guard stays and does as described above.
+  /// For a trace that ends while programs still write logs: the guard continues as described above.
   void leave_behind();
 
  private:

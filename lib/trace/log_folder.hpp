@@ -10,26 +10,26 @@ namespace attnprobe::trace {
 
 class LogFolder {
  public:
-  /// Creates a new folder for only this user (0700). If `keep` is not empty, it is that folder. It must be absent, or
-  /// an empty folder of this user in which no other user can create links. Otherwise it is in $TMPDIR, /tmp,
-  /// $XDG_RUNTIME_DIR or /dev/shm: the first whose files can release blocks piece by piece. Removes folders of this
-  /// user's killed traces. Throws Error(usage) for an unusable `keep`, Error(environment) if no place works.
+  /// Creates a new folder only for this user (0700). Uses `keep` if not empty: it must not exist, or must be an empty
+  /// folder of this user in which no other user can create links. Otherwise the folder is in $TMPDIR, /tmp,
+  /// $XDG_RUNTIME_DIR or /dev/shm: the first whose files can release blocks piece by piece. Removes the folders of this
+  /// user's killed traces. Throws Error(usage) for an unusable `keep`, Error(environment) if no location works.
   explicit LogFolder(const std::filesystem::path& keep);
-  /// Removes everything that is not to be kept.
+  /// Removes everything except kept files.
   ~LogFolder();
   LogFolder(const LogFolder&) = delete;
   LogFolder& operator=(const LogFolder&) = delete;
 
-  /// Another process removes it.
+  /// Leaves the removal to another process.
   void leave_behind() { is_left_behind_ = true; }
 
   const std::filesystem::path& path() const { return path_; }
   bool is_kept() const { return is_kept_; }
-  /// What to do with read data. It is `keep` also if no folder can release blocks; `problem` then says so.
+  /// What to do with read data. Also `keep` if no folder can release blocks; then `problem` is set.
   AfterReading after_reading() const { return after_; }
   const std::string& problem() const { return problem_; }
 
-  /// cuDNN's log of each process; cuDNN replaces "%i" by the process id.
+  /// cuDNN's log of each process; cuDNN replaces "%i" with the process id.
   std::filesystem::path cudnn_pattern() const { return path_ / "cudnn-%i.log"; }
   /// cudnn-frontend's log, one name for all processes: the observer renames it as soon as it appears.
   std::filesystem::path frontend_file() const { return path_ / "frontend.log"; }

@@ -21,7 +21,7 @@
 
 namespace attnprobe::trace {
 
-/// Called for a graph of a process once its log shows that it works or was refused, and again if a refused one works
+/// Called for a graph of a process when its log shows that it works or was refused, and again if a refused graph works
 /// later.
 using OnGraph = std::function<void(int64_t pid, const replay::LoggedGraph& graph)>;
 
@@ -33,14 +33,14 @@ class Observer {
   Observer(const Observer&) = delete;
   Observer& operator=(const Observer&) = delete;
 
-  /// Readable when a new log begins; -1 if the kernel provides none.
+  /// A descriptor that is readable when a new log begins; -1 if the kernel provides none.
   int descriptor() const { return watch_.get(); }
-  /// Finds new logs and reads what is there, at most some megabytes. Returns whether there is more.
+  /// Finds new logs and reads the available data, at most some megabytes. Returns whether there is more.
   bool look();
-  /// Takes text from the program's standard error.
+  /// Processes text from the program's standard error.
   void take_stderr(std::string_view text) { stderr_finder_.feed(text); }
 
-  /// Reads everything that is left, even from running writers, and returns the findings.
+  /// Reads all remaining data, even from running writers, and returns the findings.
   TraceFindings finish();
 
  private:

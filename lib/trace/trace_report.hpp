@@ -1,4 +1,4 @@
-// The findings of a trace as text, as JSON, and as configs to ask about elsewhere.
+// The findings of a trace as text, as JSON, and as configs for other targets.
 #pragma once
 
 #include <string>
@@ -8,15 +8,15 @@
 
 namespace attnprobe::trace {
 
-/// The text report. Lists each distinct attention with its counts and engines, refused ones with their reasons, and
-/// those that never reached cuDNN. Ends with the trace's own cost.
+/// The text report. Lists each distinct attention with its counts and engines, refused graphs with their reasons, and
+/// graphs that never reached cuDNN. Ends with the trace's own cost.
 std::string trace_text(const Trace& trace, const TraceOptions& options, const report::TextStyle& style);
 
 /// Schema "attnprobe/trace/1" (docs/logs.md).
 Json trace_json(const Trace& trace, const TraceOptions& options);
 
-/// A config document with every distinct attention once, over all GPUs. "attention 1" is the report's graph 1; those
-/// that cudnn-frontend refused follow. Graphs that no config builds are left out; `left_out` receives their number.
+/// A config document with every distinct attention once, over all GPUs. "attention 1" is the report's graph 1; graphs
+/// that cudnn-frontend refused follow. Omits graphs that no config builds; `left_out` receives their number.
 Json trace_configs(const Trace& trace, int64_t* left_out);
 
 /// One line for a new graph, "sdpa_unified fprop … : engine 4 built"; "" if it is not attention.

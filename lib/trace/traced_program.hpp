@@ -1,5 +1,4 @@
-// Runs a program as if it were started directly: with its own standard streams, the same process group and terminal,
-// and every signal.
+// Runs a program as if it were started directly: with the same standard streams, process group, terminal and signals.
 #pragma once
 
 #include <sys/types.h>
@@ -16,13 +15,15 @@
 namespace attnprobe::trace {
 
 struct ProgramStart {
-  std::vector<std::string> words;                                ///< program, searched as by a shell, and arguments
-  std::vector<std::pair<std::string, std::string>> environment;  ///< in addition to this process's own
-  std::vector<int> default_signals;                              ///< ignored by this process, but not by the program
-  bool reads_stderr = false;                                     ///< its standard error is a pipe to read_stderr()
+  std::vector<std::string> words;                                ///< program, found as by a shell, and arguments
+  std::vector<std::pair<std::string, std::string>> environment;  ///< variables in addition to this process's own
+  std::vector<int> default_signals;                              ///< signals ignored by this process, but not by the
+                                                                 ///< program
+  bool reads_stderr = false;                                     ///< the program's standard error is a pipe to
+                                                                 ///< read_stderr()
 };
 
-/// Catches signals during its lifetime, so that each is passed on once and none ends the trace before the program.
+/// Catches signals during its lifetime, so that each is forwarded once and none ends the trace before the program.
 class CaughtSignals {
  public:
   CaughtSignals();
@@ -32,7 +33,7 @@ class CaughtSignals {
 
   /// Readable when a signal has arrived.
   int descriptor() const { return descriptor_.get(); }
-  /// The signals that were blocked before.
+  /// Previously blocked signals.
   const sigset_t& before() const { return before_; }
 
  private:
@@ -49,13 +50,13 @@ class TracedProgram {
   int start_error() const { return start_error_; }
   pid_t pid() const { return pid_; }
 
-  /// Handles signals that arrived: passes on those meant for only this process, and stops while the program is stopped.
-  /// Returns how the program ended, once it has.
+  /// Handles received signals: forwards those sent only to this process, and stops while the program is stopped.
+  /// Returns how the program ended, after its end.
   std::optional<worker::ProcessEnd> take_signals(const Guard& guard);
 
-  /// With reads_stderr: the pipe to wait on; -1 without it, and at its end.
+  /// With reads_stderr: the pipe to poll; otherwise, or at its end, -1.
   int stderr_descriptor() const { return stderr_.get(); }
-  /// The text so far; "" if there is none, or at its end.
+  /// The available text; "" if there is none, or at the end.
   std::string read_stderr();
   /// Closes the read end: the program gets the usual error of a pipe without a reader.
   void close_stderr() { stderr_.reset(); }
@@ -70,7 +71,7 @@ class TracedProgram {
   FileDescriptor stderr_;
 };
 
-/// Ends this process like the program: with its exit status, or by its signal, without a core file.
+/// Ends this process like the program: with the same exit status, or by the same signal without a core file.
 [[noreturn]] void end_as(const worker::ProcessEnd& end);
 
 }  // namespace attnprobe::trace

@@ -45,7 +45,7 @@ std::string pack(const Values&... values) {
   return std::move(out).str();
 }
 
-/// The inverse, in the same order. Throws Error(internal) for other bytes.
+/// The inverse, in the same order. Throws Error(internal) for invalid bytes.
 template <class... Values>
 void unpack(const std::string& bytes, Values&... values) {
   try {

@@ -1,4 +1,4 @@
-// Schedules the use of a GPU: several workers build plans for it, one at a time runs them, and timing is undisturbed.
+// Schedules the use of a GPU: several workers build plans, one at a time runs them, and nothing disturbs timing.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class GpuTurns {
 
   enum class Use { none, open, build, turn };
 
-  /// The destructor gives it back. A default-constructed one holds nothing.
+  /// A turn, which the destructor returns. A default-constructed object has no turn.
   class Held {
    public:
     Held() = default;
@@ -38,17 +38,17 @@ class GpuTurns {
     size_t count_ = 0;
   };
 
-  /// A turn to start a worker on the GPU. Two at a time, because the driver mostly serves one process after the other.
-  /// Of 17 at a time, all were ready after 5.0 s; a single one takes 0.43 s (H100, driver 580). Waits like build(), but
-  /// not for the holder of the turn, whose worker may have been lost.
+  /// A turn to start a worker on the GPU. Two at a time, because the driver mostly serves one process after the other:
+  /// 17 workers at a time needed 5.0 s, a single worker 0.43 s (H100, driver 580). Waits like build(), but not for the
+  /// owner of the GPU, whose worker may have been lost.
   Held open();
-  /// A turn to build one plan. Waits while the maximum is building, and while a quiet turn is held or awaited.
+  /// A turn to build one plan. Waits while the maximum number is building, and while a quiet turn is active or awaited.
   Held build() { return build(1); }
-  /// The same for attnprobe's own kernels, but counts as half of all builds: the first run waits for them.
+  /// The same for attnprobe's own kernels, but counts as half of all builds, because the first run waits for them.
   Held build_kernels() { return build(std::max<size_t>(1, most_building_ / 2)); }
   /// A turn to run plans: one worker at a time owns the GPU. `quiet`: for timing, so no plan is built meanwhile.
-  /// Loading a plan at the same time doubles single samples of short kernels. Measured on an H200: noise of 26 %
-  /// instead of 3 %, the median 0.7 % higher. Builders that only use the CPU do not disturb.
+  /// Loading a plan at the same time doubles single samples of short kernels. Measured on an H200: noise 26 % instead
+  /// of 3 %, median 0.7 % higher. Builders that use only the CPU do not disturb timing.
   Held turn(bool quiet);
 
  private:

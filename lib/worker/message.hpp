@@ -1,5 +1,5 @@
-// A message on a worker's socket: a line of JSON, optionally followed by bytes. Graphs and findings are bytes: as JSON
-// they would cost a tenth of the time of cuDNN's answer.
+// A message on a worker's socket: a line of JSON, optionally followed by bytes. Graphs and findings are bytes, because
+// JSON would cost a tenth of cuDNN's answer time.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@ namespace attnprobe::worker {
 
 struct Message {
   Json json;            ///< an object
-  std::string payload;  ///< from pack() in archive.hpp; "" for none
+  std::string payload;  ///< from pack() in archive.hpp, or ""
 };
 
 /// The line, with "bytes" if there is a payload, and the payload.
@@ -22,14 +22,14 @@ std::string text_of(const Message& message);
 class MessageBuffer {
  public:
   void append(std::string_view bytes) { bytes_.append(bytes); }
-  /// The next message, once it is complete. Throws Error(internal) for an invalid message, and for one above
-  /// limits::message_bytes before it is read.
+  /// The next message, once it is complete. Throws Error(internal) for an invalid message, and before reading a message
+  /// above limits::message_bytes.
   std::optional<Message> take();
 
  private:
   std::string bytes_;
-  size_t searched_ = 0;        // bytes_ up to here have no line end
-  std::optional<Json> begun_;  // the line, while its payload is incomplete
+  size_t searched_ = 0;        // bytes_ before this have no line end
+  std::optional<Json> begun_;  // the message's line, while its payload is incomplete
 };
 
 }  // namespace attnprobe::worker

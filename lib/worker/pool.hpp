@@ -1,4 +1,4 @@
-// Keeps workers between questions: starting one and loading cuDNN costs as much as about ten answers.
+// Keeps workers between questions: starting a worker and loading cuDNN takes as long as about ten answers.
 #pragma once
 
 #include <chrono>
@@ -15,24 +15,25 @@ namespace attnprobe::worker {
 
 /// A worker that has loaded a cuDNN and opened a GPU.
 struct OpenWorker {
-  std::unique_ptr<Client> client;  ///< null: there is none
+  std::unique_ptr<Client> client;  ///< null: none
   cudnn::LibraryInfo library;
 };
 
 /// Thread-safe. Its destructor ends the idle workers.
 class Pool {
  public:
-  /// The GPUs whose workers are kept: a worker on a real GPU holds half a gigabyte there.
+  /// The GPUs whose workers are kept: a worker on a real GPU uses half a gigabyte of its memory.
   enum class Keeps { all, simulated };
 
-  /// At most that many workers idle; the longest idle ones are ended first. At most half of them are on a real GPU.
+  /// At most that many workers are idle; the longest idle workers are ended first. At most half of them are on a real
+  /// GPU.
   explicit Pool(size_t most, Keeps keeps = Keeps::all) : most_(most), keeps_(keeps) {}
   ~Pool();
   Pool(const Pool&) = delete;
   Pool& operator=(const Pool&) = delete;
 
-  /// The last used worker for that cuDNN and GPU, with this time limit and stop. A cuDNN file written since counts as
-  /// another one. Skips workers that ended while idle.
+  /// The last used worker for that cuDNN and GPU, with this time limit and `stop`. A changed cuDNN file counts as
+  /// another cuDNN. Skips workers that ended while idle.
   OpenWorker take(const std::string& cudnn_path, const gpu::Target& target, Client::Seconds timeout,
                   const std::atomic<bool>* stop);
   /// Keeps an idle worker, or ends it.

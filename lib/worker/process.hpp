@@ -1,4 +1,4 @@
-// A child process with one socket, captured stderr, and notes that outlive it.
+// A child process with one socket, captured stderr, and notes that outlive the child.
 #pragma once
 
 #include <sys/types.h>
@@ -15,18 +15,18 @@
 
 namespace attnprobe::worker {
 
-/// Sends all of `text` on a socket. Returns false if the other end is closed, without a signal.
+/// Sends all of `text` on a socket. Returns false if the other end is closed; sends no signal.
 bool send_all(int socket, const std::string& text);
 
 /// How a child ended.
 struct ProcessEnd {
   bool signalled = false;
-  int code = 0;  ///< exit status, or the signal's number
+  int code = 0;  ///< exit status, or signal number
 
   /// "signal 11 (SIGSEGV, Segmentation fault)", "exit status 3".
   std::string text() const;
-  /// By a signal that a process never sends to itself (SIGKILL, SIGTERM, SIGHUP, SIGINT). The kernel sends one when
-  /// memory runs out, a batch system or a user may.
+  /// Whether it ended by a signal that processes do not send to themselves (SIGKILL, SIGTERM, SIGHUP, SIGINT): from the
+  /// kernel when memory runs out, a batch system or a user.
   bool is_from_outside() const;
 };
 
@@ -35,32 +35,33 @@ class Process {
   /// Descriptors in the child: the socket, and the memory file for its notes.
   static constexpr int child_socket = 3, child_notes = 4;
 
-  /// Starts `arguments[0]`. `environment` changes the parent's: a value sets, std::nullopt unsets. `is_tree`: the
-  /// program starts others, which kill() ends too; a terminal's signals do not reach them. Throws Error(environment).
+  /// Starts `arguments[0]`. `environment` changes the parent's variables: a value sets, std::nullopt unsets. `is_tree`:
+  /// the program starts other processes, which kill() also ends and terminal signals do not reach. Throws
+  /// Error(environment).
   Process(const std::vector<std::string>& arguments,
           const std::vector<std::pair<std::string, std::optional<std::string>>>& environment, bool is_tree = false);
-  /// Kills the child if it still runs.
+  /// Kills the child if it is still running.
   ~Process();
   Process(const Process&) = delete;
   Process& operator=(const Process&) = delete;
 
-  /// Sends a message's text. Returns false if the child is gone.
+  /// Sends a message's text. Returns false if the child has ended.
   bool send(const std::string& text) { return send_all(socket_.get(), text); }
 
   enum class Read { message, ended, timeout, stopped };
   /// How long a child may take to answer once `stop` is set.
   static constexpr std::chrono::milliseconds grace{500};
   /// Waits for the next message until `deadline`. Read::ended: the child closed the socket. Read::stopped: `stop`,
-  /// which may be nullptr, was set and the child did not answer soon after.
+  /// which may be nullptr, was set and the child did not answer in time.
   Read receive(Message& message, std::chrono::steady_clock::time_point deadline,
                const std::atomic<bool>* stop = nullptr);
 
-  /// Closes the sending side, so that a worker ends in order.
+  /// Closes the sending side, so that a worker ends cleanly.
   void end_messages();
-  /// Whether the child still holds its end of the socket.
+  /// Whether the child's end of the socket is still open.
   bool is_there() const;
   void kill();
-  /// Waits for the end; call it after Read::ended or kill().
+  /// Waits for the child's end; call it after Read::ended or kill().
   ProcessEnd wait();
   /// The message in the child's Notes, if it is complete.
   std::optional<Message> notes() const;
@@ -78,8 +79,8 @@ class Process {
   std::optional<ProcessEnd> end_;
 };
 
-/// Used in the child: one message that the parent reads only if the child dies. Unlike a message through the socket, it
-/// wakes no process.
+/// Used in the child: one message that the parent reads only if the child dies. Unlike a message on the socket, it does
+/// not wake the parent.
 class Notes {
  public:
   explicit Notes(int descriptor) : descriptor_(descriptor) {}

@@ -1,5 +1,5 @@
-// Simulates faults of cuDNN and the GPU for tests, by variables of the worker's environment. All simulated faults are
-// here. Without ATTNPROBE_TEST_FAULTS, which only a build with tests defines, none of it has an effect.
+// Simulates faults of cuDNN and the GPU for tests, with variables in the worker's environment. All simulated faults are
+// in this module. Without ATTNPROBE_TEST_FAULTS, which only builds with tests define, it has no effect.
 #pragma once
 
 #include <memory>
@@ -11,13 +11,12 @@ class Runner;  // run/runner.hpp needs cuDNN's headers, which the command line l
 
 namespace attnprobe::worker {
 
-/// ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage> makes a worker die or hang where cuDNN might. kill, terminate,
-/// hangup and interrupt end it as something outside would. A stage that ends in * matches every stage with that
-/// beginning.
+/// ATTNPROBE_TEST_FAULT=segfault|abort|hang|exit@<stage> makes a worker die or hang as cuDNN might. kill, terminate,
+/// hangup and interrupt end it as if from outside. A stage that ends in * matches every stage with that prefix.
 void inject_fault(const std::string& stage);
 
 /// Whether ATTNPROBE_TEST_PLANS is set: plans of simulated GPUs run on the CPU, with the interpreter of graphs instead
-/// of cudnnBackendExecute. All else (worker, protocol, verification, reports, exit codes) is real.
+/// of cudnnBackendExecute. Everything else (worker, protocol, verification, reports, exit codes) is real.
 bool test_plans_asked();
 
 /// ATTNPROBE_TEST_PLANS=right, <fault>@<engine>, or <fault> for every engine: wrong, nan, outside, unwritten, changing

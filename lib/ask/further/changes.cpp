@@ -33,7 +33,7 @@ void all_in(AttentionSpec& spec, const std::string& axes) {
   spec.o = spec.d_o = spec.dq = spec.dk = spec.dv = std::nullopt;
 }
 
-// Head dimensions of Q and K with others of V for which cuDNN has kernels: multi-head latent attention's.
+// Head dimensions of Q/K and V for which cuDNN has kernels: those of multi-head latent attention.
 constexpr std::pair<int64_t, int64_t> uneven_head_dims[] = {{192, 128}, {576, 512}};
 
 // Every tensor in bf16.
@@ -61,7 +61,7 @@ class Changes {
         [](AttentionSpec& s) { s.dropout->seed = SeedForm::i64; });
     add(spec_.sum_exp && !spec_.max_logit, "max_logit", ChangeCost::none, "with the row maxima as an output too",
         [](AttentionSpec& s) { s.max_logit = true; });
-    // cuDNN 9.19 supports the causal mask only with it, and backward graphs only with a mask.
+    // cuDNN 9.19 supports the causal mask only in this form, and backward graphs only with a mask.
     add(legacy && !spec_.mask.padding && (spec_.mask.window_right || is_bprop(spec_)), "mask", ChangeCost::none,
         "with a padding mask (full lengths are allowed)", [](AttentionSpec& s) { s.mask.padding = true; });
     const bool square = spec_.seqlen_q == spec_.seqlen_kv && !spec_.mask.padding;
@@ -127,8 +127,8 @@ class Changes {
         });
   }
 
-  // Every attention engine of cuDNN requires 16 bytes of a 16-bit type, or 16 elements of fp8. At 128 and 256 other
-  // kernels begin.
+  // Every attention engine of cuDNN requires multiples of 16 bytes for 16-bit types, or 16 elements for fp8. Other
+  // kernels begin at 128 and 256.
   void add_padding() {
     if (has_strides(spec_)) return;
     std::set<std::pair<int64_t, int64_t>> tried{{spec_.head_dim_qk, spec_.head_dim_v}};
@@ -158,14 +158,14 @@ class Changes {
             s.seqlen_q = q;
             s.seqlen_kv = kv;
             s.mask.padding = true;
-            if (had_lengths || s.batch > 64) return;  // then the lengths are those given at run time
+            if (had_lengths || s.batch > 64) return;  // in this case the lengths are those given at run time
             s.mask.seqlens_q.assign(static_cast<size_t>(s.batch), was_q);
             s.mask.seqlens_kv.assign(static_cast<size_t>(s.batch), was_kv);
           });
     }
   }
 
-  // A bias is added after the softcap and the score modifier, so it can hold what masks and ALiBi do.
+  // A bias is added after the softcap and the score modifier, so it can express masks and ALiBi.
   void add_bias_tensor() {
     if (spec_.bias || spec_.paged || is_ragged(spec_) || is_fp8(spec_) || spec_.pattern == Pattern::two_matmul) return;
     const auto as_bias = [&](bool applies, const std::string& kind, const std::string& what, const std::string& shape,

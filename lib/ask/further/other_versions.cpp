@@ -13,8 +13,8 @@
 namespace attnprobe::asking {
 namespace {
 
-constexpr size_t most_results = 8;   // for more, a matrix over versions is the better question
-constexpr size_t most_versions = 4;  // asked about one refused result
+constexpr size_t most_results = 8;   // for more results, use a matrix over versions
+constexpr size_t most_versions = 4;  // versions asked per refused result
 
 using Libraries = std::vector<cudnn::LibraryInfo>;
 
@@ -41,7 +41,7 @@ bool is_asked_about(const Answer& result) {
 
 class Asker {
  public:
-  // `asked`: the version of the results; by rule it is not one of the libraries'.
+  // `asked`: the version of the results, which is not a library's if it answered by rule.
   Asker(Libraries libraries, CudnnVersion asked, const PlanOptions& options, const Session& session)
       : libraries_(std::move(libraries)), options_(options), session_(session) {
     options_.walk.modes = {"A"};
@@ -57,7 +57,7 @@ class Asker {
       const auto other = ask(refused, at, probe::Plans::first);
       if (!other) return;
       if (other->verdict != Verdict::supported) {
-        // The rules allow it there, so they do not know the reason for the refusal.
+        // The rules allow the config on that version, so they do not know the reason for the refusal.
         if (refused.from && refused.from->version <= libraries_[at].version) refused.from.reset();
         continue;
       }
@@ -65,7 +65,7 @@ class Asker {
       refused.root_cause->advice.push_back(fmt::format("cuDNN {} (installed): supported on {}{}\n{}",
                                                        libraries_[at].version.text(), refused.target.id, but,
                                                        other->reproduce));
-      // Between the version that refuses and the one that supports it.
+      // Between the version that refuses and the version that supports the config.
       if (at >= newer_ && is_here()) refused.from = edge(refused, older_, at);
       return;
     }
@@ -80,7 +80,7 @@ class Asker {
     else if (taken.from && taken.from->version <= libraries_[0].version)
       taken.from->asked_back_to = libraries_[0].version;
     else
-      taken.from.reset();  // older versions than the rules allow support it, and the first is unknown
+      taken.from.reset();  // versions older than the rules allow also support it, so the first is unknown
   }
 
  private:
@@ -105,14 +105,14 @@ class Asker {
     return results.empty() ? std::nullopt : std::optional(std::move(results.front()));
   }
 
-  // Whether that version supports it, and no rule contradicts.
+  // Whether that version supports the config without contradicting a rule.
   std::optional<bool> takes(const Answer& about, size_t at) {
     const auto other = ask(about, at, probe::Plans::none);
     if (!other) return std::nullopt;
     return other->verdict == Verdict::supported && other->requirements.empty();
   }
 
-  // `refusing` refuses it and `taking` supports it.
+  // Version `refusing` refuses the config, and `taking` supports it.
   std::optional<FirstVersion> edge(const Answer& about, size_t refusing, size_t taking) {
     while (taking - refusing > 1) {
       const size_t middle = refusing + (taking - refusing) / 2;
@@ -126,8 +126,8 @@ class Asker {
   Libraries libraries_;
   PlanOptions options_;
   const Session& session_;
-  size_t older_ = 0;  // the number that are older than the asked version
-  size_t newer_ = 0;  // the first that is newer
+  size_t older_ = 0;  // number of versions older than the asked version
+  size_t newer_ = 0;  // the first newer version
 };
 
 }  // namespace

@@ -25,17 +25,17 @@ struct Candidate {
   std::vector<const Change*> changes;
   AttentionSpec spec;
   double work = 1, memory = 1;  // see WayOut
-  double distance = 0;          // of another model's head dimensions
+  double distance = 0;          // ways out with another model's head dimensions
 };
 
-// First the kind of cost, then its amount. Two changes cost more than one of the same kind.
+// Compares the kind of cost, then its amount. Two changes cost more than one change of the same kind.
 std::tuple<int, double, double> price_of(const Candidate& candidate) {
   int cost = 0;
   for (const Change* change : candidate.changes) cost += 1 << static_cast<int>(change->cost);
   return {cost, candidate.distance, candidate.work + candidate.memory};
 }
 
-// The elements of Q, K, V, O and the bias: the least that a call moves.
+// The elements of Q, K, V, O and the bias: the minimum that a call moves.
 double elements_of(const AttentionSpec& s) {
   const auto tensor = [&](int64_t heads, int64_t seqlen, int64_t head_dim) {
     return static_cast<double>(s.batch) * static_cast<double>(heads) * static_cast<double>(seqlen) *
@@ -54,8 +54,8 @@ bool asks_again(const Answer& result) {
   return (is_refused || is_but) && result.has_spec() && !result.by_rule && result.cudnn_version.is_known();
 }
 
-// Whether the answer is yes, or has only obstacles that existed before and that no config changes. For example, a
-// framework that uses cuDNN only by name does so for any config.
+// Whether the answer is yes, or has only obstacles that existed before and that no config changes. For example, some
+// frameworks use cuDNN only if selected, for any config.
 bool is_way_out(const Answer& result) {
   if (result.usable == Usable::yes) return true;
   if (result.usable != Usable::but) return false;
@@ -137,7 +137,7 @@ class Suggester {
     return candidate;
   }
 
-  // The cheapest first, each config once.
+  // Cheapest first, each config once.
   std::vector<Candidate> worth_asking(std::vector<Candidate> candidates) {
     std::ranges::stable_sort(candidates, {}, price_of);
     std::erase_if(candidates, [&](const Candidate& candidate) {
@@ -184,7 +184,7 @@ class Suggester {
         working.push_back(candidates[i]);
         answers.push_back(std::move(*asked[i]));
       }
-    // Compiles as many at a time as needed; the next candidate replaces one that does not compile.
+    // Compiles only as many at a time as needed; if a candidate does not compile, the next one replaces it.
     for (size_t begin = 0; begin < working.size() && result_.ways_out.size() < suggest_.most;) {
       const size_t end = std::min(working.size(), begin + suggest_.most - result_.ways_out.size());
       const std::vector<Candidate> next(working.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -246,7 +246,7 @@ class Suggester {
   const SuggestOptions& suggest_;
   std::vector<Change> changes_, models_;
   std::set<std::string> seen_;  // the configs that were asked
-  double work_, memory_;        // of the original config
+  double work_, memory_;        // cost of the original config
   size_t asked_ = 0;
 };
 
@@ -256,7 +256,7 @@ void advise(Answer& result, const PlanOptions& options, const Session& session, 
   if (session.is_stopped() || !asks_again(result)) return;
   Suggester(result, options, session, suggest).run();
   if (!result.root_cause) return;
-  // A change that usually works was tried here: it is a way out, or it does not work.
+  // The usual workaround was tried here: it is a way out, or it does not work.
   const auto* known = answer::find_reason({result.root_cause->status, result.root_cause->reason});
   if (known != nullptr && !known->changes.empty() && result.ways_out_unasked == 0)
     result.root_cause->in_general.clear();

@@ -1,5 +1,5 @@
-// Where support begins and ends along a field: rows of configs, GPUs and cuDNN versions, each searched with few
-// questions.
+// Finds where support begins and ends along a field, for rows of configs, GPUs and cuDNN versions, with few questions
+// each.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ enum class Shown {
   answer,    ///< yes, but, no
   engine,    ///< the answer, and the engine of the first choice
   category,  ///< the answer, and for a no or a but the category of the reason
-  all,       ///< all of them
+  all,       ///< all of these properties
   time,      ///< the answer; every point is asked, run and timed
 };
 ATTNPROBE_ENUM(Shown, answer, engine, category, all, time)
@@ -28,22 +28,22 @@ ATTNPROBE_ENUM(Shown, answer, engine, category, all, time)
 /// One answer.
 struct Point {
   answer::Word word =
-      answer::Word::not_asked;    ///< yes, but, no; error, environment; invalid if no config has that value
-  std::string category;           ///< of the root cause, or the kind of obstacle; "" for yes
-  std::string reason;             ///< in the words of the refusing layer
+      answer::Word::not_asked;    ///< yes, but, no; error, environment; invalid if the config cannot have that value
+  std::string category;           ///< category of the root cause, or the kind of obstacle; "" for yes
+  std::string reason;             ///< in the refusing layer's words
   std::string source;             ///< "cuDNN", or another source
-  std::optional<int64_t> engine;  ///< of the first choice
+  std::optional<int64_t> engine;  ///< engine of the first choice
   bool operator==(const Point&) const = default;
 };
 
 /// The times of a point's plans on a GPU: medians of cold runs, in milliseconds.
 struct PointTime {
-  std::optional<double> first_ms;    ///< of the first choice that works, which programs get; none: it was not timed
-  std::optional<double> fastest_ms;  ///< of the fastest right plan
+  std::optional<double> first_ms;    ///< time of the first choice that works, which programs use; none: not timed
+  std::optional<double> fastest_ms;  ///< time of the fastest correct plan
   int64_t fastest_engine = -1;
 };
 
-/// Whether cuDNN supports it: yes or but.
+/// Whether cuDNN supports the point: yes or but.
 inline bool is_taken(const Point& point) {
   return is_taken(point.word);
 }
@@ -54,7 +54,7 @@ std::string label_text(const Point& point, Shown shown);
 struct Question {
   std::vector<attention::AttentionConfig> configs;
   std::vector<Axis> vary;  ///< each combination of their values is a row; all values of a range are asked
-  Axis axis;               ///< along which a row runs
+  Axis axis;               ///< the axis along which a row runs
   std::vector<gpu::Target> targets;
   std::vector<cudnn::LibraryInfo> cudnns;
   Shown shown = Shown::answer;
@@ -64,10 +64,10 @@ struct Question {
   uint64_t values_in_full = 1024, cells_in_full = 16'384;
 };
 
-/// Why a run begins, ends, leaves numbers out, or is "but".
+/// Why a run begins, ends, omits numbers, or is "but".
 struct Edge {
   enum class Side { below, above, between, inside } side = Side::above;
-  Label label = 0;    ///< of the run
+  Label label = 0;    ///< label of the run
   int64_t value = 0;  ///< the number with the answer Point
   Point point;
 };
@@ -77,19 +77,20 @@ struct Row {
   std::vector<Json> varied;            ///< one value per axis of Question::vary
   std::vector<Run> runs;               ///< for a range: labels are indices into Limits::labels
   std::vector<Point> points;           ///< one per value, for an axis with values
-  std::vector<Edge> edges;             ///< of the supported runs
+  std::vector<Edge> edges;             ///< edges of the supported runs
   std::map<int64_t, Point> asked;      ///< for a range: the asked numbers
-  std::map<int64_t, PointTime> times;  ///< by number, or index among the values: of what ran, with Question::times
+  std::map<int64_t, PointTime> times;  ///< times of executed plans, by number or index among the values; with
+                                       ///< Question::times
   int surprises = 0;                   ///< see BoundarySearch
 };
 
-/// Rows with the same runs that differ only in these.
+/// Rows with the same runs; they differ only in these properties.
 struct Line {
   std::vector<size_t> configs, targets, cudnns;
   std::vector<std::vector<Json>> varied;
   std::vector<size_t> rows;  ///< the first represents all
-  /// For a row whose last run is supported and reaches the end of a default range. It says whether the first choice
-  /// there compiled; none if it was not tried.
+  /// For a row whose last run is supported and reaches the end of a default range. Whether the first choice at that end
+  /// compiled; none if not tried.
   std::optional<bool> end_compiled;
 };
 
@@ -99,22 +100,22 @@ struct Limits {
   std::vector<Row> rows;
   std::vector<Line> lines;
   uint64_t asked = 0, cells = 0;  ///< questions asked, and cells of the rows
-  bool stopped = false;           ///< the user stopped it: there are no rows
+  bool stopped = false;           ///< stopped by the user: there are no rows
 };
 
-/// The config at a place of a row; it may contradict itself.
+/// The config at a place of a row; may contradict itself.
 attention::AttentionSpec spec_at(const Question& question, const Row& row, const Json& value);
 
 /// Called for every answer.
 using OnAnswer = std::function<void(const answer::Answer&)>;
 
-/// Asks with as many workers as the options allow; they stay between the rounds. Ignores the plans of `options`. Throws
-/// Error(usage) for an axis that fits no config, for more cells than the limits allow, and for times of a simulated
-/// GPU.
+/// Asks with as many workers as the options allow, and keeps them between rounds. Ignores the plans of `options`.
+/// Throws Error(usage) for an axis that suits no config, for more cells than the limits allow, and if times of a
+/// simulated GPU are requested.
 Limits find_limits(const Question& question, const asking::PlanOptions& options, const asking::Session& session,
                    const OnAnswer& on_answer = {});
 
-/// How many numbers of a run were asked.
+/// The number of asked numbers in a run.
 int64_t asked_of(const Row& row, const Run& run);
 
 /// The longest gap of unasked members of a run: a narrower band with another answer could be hidden there.

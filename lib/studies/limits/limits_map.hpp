@@ -1,4 +1,4 @@
-// Maps for their writers. Not installed.
+// Maps in the form that their writers need. Not installed.
 #pragma once
 
 #include "studies/limits/limits_text.hpp"

@@ -16,7 +16,7 @@ std::string run_text(const Run& run, int64_t usual_step = 1);
 /// A config in words, without the fields that differ between rows.
 std::string unvaried_words(const Question& question, const attention::AttentionSpec& spec);
 
-/// Lines with their runs, and why each ends.
+/// Lines with their runs, and the reason for each end.
 std::string limits_text(const Question& question, const Limits& limits, const report::TextStyle& style);
 
 /// Schema "attnprobe/limits/1". `command` repeats the question.

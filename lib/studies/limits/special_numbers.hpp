@@ -9,8 +9,8 @@
 namespace attnprobe::limits {
 
 /// Divisors and multiples, within the axis's range, of the sizes that the axis does not set. For a size of the same
-/// kind, up to 1,024 multiples; for any other the first 16. The kinds are the numbers of heads, the lengths and the
-/// head dimensions. Precondition: the axis is a range.
+/// kind, up to 1,024 multiples; otherwise the first 16. The kinds are heads, lengths and head dimensions. Precondition:
+/// the axis is a range.
 std::vector<int64_t> special_numbers(const Question& question, const Row& row);
 
 }  // namespace attnprobe::limits

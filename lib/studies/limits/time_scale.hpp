@@ -19,7 +19,7 @@ class TimeScale {
   double shortest_ms() const { return shortest_; }
   double longest_ms() const { return longest_; }
 
-  /// 0 for the shortest, 1 for the longest. Precondition, of all of these: it is not empty.
+  /// 0 for the shortest, 1 for the longest. Precondition here and below: not empty.
   double share_of(double ms) const;
   /// "0" to "9".
   std::string digit(double ms) const;
@@ -37,7 +37,7 @@ class TimeScale {
 /// "0.0123 ms", "1.23 ms": three digits.
 std::string ms_text(double ms);
 
-/// ", 0.0123 ms" and, if another plan was faster, which; "" without a time.
+/// ", 0.0123 ms", and the faster plan if there is one; "" without a time.
 std::string time_words(const Row& row, int64_t place);
 
 /// The first choice's time at a place of the axis.

@@ -7,7 +7,7 @@
 
 namespace attnprobe::plans {
 
-/// For a screen of 80 columns: the bill, its kernels, and what rounding lengths up would save.
+/// For a screen of 80 columns: the bill, its kernels, and the savings from rounding lengths up.
 std::string bill_text(const WorkloadBill& bill);
 
 /// A line for the kernels, and one for the cheapest padding if lengths vary.

@@ -17,11 +17,11 @@ namespace attnprobe::plans {
 struct Place {
   Shape shape;
   std::optional<std::string> engine;  ///< "engine 9 KERNEL_CFG=1"; none: refused
-  std::string reason;                 ///< why it is refused
-  std::optional<std::string> kernel;  ///< identity; of several kernels joined by "+"
-  bool is_compiled = false;           ///< otherwise the kernel is inferred from a neighbour
+  std::string reason;                 ///< reason for the refusal
+  std::optional<std::string> kernel;  ///< identity; several kernels are joined by "+"
+  bool is_compiled = false;           ///< compiled; otherwise the kernel is inferred from a neighbour
   bool is_checked = false;            ///< compiled as a spot check, which confirmed the prediction
-  double build_ms = 0;                ///< of a compiled plan, like the next two
+  double build_ms = 0;                ///< for a compiled plan, like the next two members
   int64_t workspace_bytes = 0;
   std::optional<int64_t> host_bytes;
 };
@@ -29,30 +29,31 @@ struct Place {
 struct Kernel {
   std::string engine;
   probe::PlanKernel first;
-  int64_t code_bytes = 0;  ///< of all kernels of the plan
+  int64_t code_bytes = 0;  ///< code of all kernels of the plan
 };
 
-/// Told of each answer.
+/// Called for each answer.
 using OnPlan = std::function<void(const answer::Answer&)>;
 
-/// Asks for each shape which engine config a program gets (heuristic mode A), then compiles as few plans as the kernels
-/// need.
-/// Shapes that differ only in length and have the same engine config are a class, searched by length
-/// (length_classes.hpp). Then evenly drawn others are compiled as a check: one that differs reopens its class.
+/// Asks for each shape which engine config a program would use (heuristic mode A), then compiles as few plans as
+/// necessary to find the kernels. Shapes that differ only in length and have the same engine config are a class,
+/// searched by length (length_classes.hpp). Then evenly drawn plans are compiled as a check; a different kernel reopens
+/// its class.
 class KernelSearch {
  public:
-  /// `plan` gives the cuDNN and options; of its groups only the one target is read. All must outlive the search.
+  /// `plan` has the cuDNN and options; from its groups only the single target is used. All arguments must outlive the
+  /// search.
   KernelSearch(const gpu::Target& target, const asking::Plan& plan, const asking::Session& session,
                const OnPlan& on_plan);
 
-  /// Returns its place; equal shapes have one. `compile`: its plan is compiled, whatever others show.
+  /// Returns the shape's index, the same for equal shapes. `compile`: always compiles its plan.
   size_t add(const Shape& shape, bool compile);
   void run();
 
   const Place& place(size_t index) const { return places_[index]; }
   const std::map<std::string, Kernel>& kernels() const { return kernels_; }
   CudnnVersion cudnn() const { return cudnn_; }
-  bool is_whole() const { return is_whole_; }          ///< false: it was stopped
+  bool is_whole() const { return is_whole_; }          ///< false: stopped
   bool is_simulated() const { return is_simulated_; }  ///< compiled, not loaded
 
  private:

@@ -1,4 +1,4 @@
-// The workload that a program's log shows.
+// The workload in a program's log.
 #pragma once
 
 #include "replay/replay.hpp"
@@ -6,11 +6,11 @@
 
 namespace attnprobe::plans {
 
-/// The attention graphs of a log that were not refused, each once, since frameworks keep a plan for each distinct
-/// graph. A shape counts as often as it was executed. Graphs that are exactly a config's vary in length.
+/// The attention graphs of a log that were not refused, each once, because frameworks cache a plan per distinct graph.
+/// A shape's count is the number of its executions. Graphs that match a config exactly can vary in length.
 Workload workload_of(const replay::Replay& replay);
 
-/// The plans of its attention graphs, and how long they took.
+/// The plans of its attention graphs, and their build times.
 BuiltPlans built_plans(const replay::Replay& replay);
 
 }  // namespace attnprobe::plans

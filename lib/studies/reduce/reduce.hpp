@@ -1,4 +1,4 @@
-// Reduces a config while it fails in the same way, for a bug report.
+// Reduces a config as long as it fails in the same way, for a bug report.
 #pragma once
 
 #include <functional>
@@ -12,11 +12,11 @@
 
 namespace attnprobe::reduce {
 
-/// The properties that must stay. They are the verdict; for a refusal its category, status and sentence (without the
-/// C++ condition); for a crash the signal.
+/// The properties that must not change: the verdict; for a refusal its category, status and sentence (without the C++
+/// condition); for a crash the signal.
 struct Failure {
   answer::Verdict verdict = answer::Verdict::supported;
-  bool asked = true;  ///< false: the machine could not be asked, so there is no answer
+  bool asked = true;  ///< false: no answer, because of the machine
   std::string category, status, reason, how;
   bool operator==(const Failure&) const = default;
 };
@@ -32,14 +32,14 @@ using Ask = std::function<Failure(const attention::AttentionSpec& spec)>;
 struct Trial {
   std::string what;  ///< "without --bias", "--seqlen-q 64"
   bool kept = false;
-  std::string answer;  ///< text_of(), if it was not kept
+  std::string answer;  ///< text_of(), if the step was not kept
 };
 
 struct Reduced {
   attention::AttentionSpec spec;
   Failure failure;
   std::vector<Trial> trials;
-  bool ended = true;  ///< false: the limit of trials was reached, and it might be reduced further
+  bool ended = true;  ///< false: the limit of trials was reached; further reduction is possible
 };
 
 /// A config as its explicit fields, which can be removed or changed one by one.
@@ -48,8 +48,8 @@ Json fields_of(const attention::AttentionSpec& spec);
 std::optional<attention::AttentionSpec> spec_of(const Json& fields);
 
 /// Greedy and deterministic. Removes fields one by one, then members of fields, then reduces sizes to 1 or, by halving,
-/// as far as possible. Sizes from 8 on stay multiples of 8. Repeats until nothing changes. The pattern stays. Asks
-/// about each step. Throws Error(usage) if the config does not fail, Error(environment) if it cannot be asked.
+/// as far as possible. Sizes of 8 and more remain multiples of 8. Repeats until nothing changes. Keeps the pattern.
+/// Asks about each step. Throws Error(usage) if the config does not fail, Error(environment) if it cannot be asked.
 Reduced reduce(const attention::AttentionSpec& spec, const Ask& ask, size_t most_trials = 500);
 
 }  // namespace attnprobe::reduce

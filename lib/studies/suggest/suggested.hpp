@@ -1,4 +1,4 @@
-// The answer of `suggest`: a result with its ways out, and the GPUs that need none.
+// The answer of `suggest`: a result with its ways out, and the GPUs where it works unchanged.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace attnprobe::studies {
 
-/// Head dimensions of another model that work on these GPUs, by id.
+/// Other head dimensions, which make another model, and the ids of the GPUs on which they work.
 struct OtherModel {
   int64_t head_dim_qk = 0, head_dim_v = 0;
   std::vector<std::string> gpus;
@@ -16,9 +16,9 @@ struct OtherModel {
 
 struct Suggested {
   answer::Answer result;
-  std::vector<std::string> gpus;  ///< representative ones, by id, on which the same config is a yes; empty for a yes
-  /// The nearest shape for every representative GPU that has one, then nearer shapes of single GPUs. Empty if no shape
-  /// works on the result's own target.
+  std::vector<std::string> gpus;  ///< ids of representative GPUs on which the same config is a yes; empty for a yes
+  /// The nearest shape that works on all representative GPUs where any works, then nearer shapes for single GPUs. Empty
+  /// if no shape works on the result's own target.
   std::vector<OtherModel> other_models;
 };
 
@@ -26,9 +26,9 @@ struct Suggested {
 /// word.
 std::set<std::string> read_kept(const std::vector<std::string>& words, const std::string& place);
 
-/// Asks the plan's one group, searches for ways out, and asks the other GPUs about refused configs. `plan.suggest` must
-/// be set; its `keep` applies to "cudnn" and "target" too. Throws like ask(); once the session is stopped, returns the
-/// results so far.
+/// Asks the plan's one group, searches for ways out, and asks about refused configs on the other GPUs. `plan.suggest`
+/// must be set; its `keep` also applies to "cudnn" and "target". Throws like ask(); if the session is stopped, returns
+/// the results so far.
 std::vector<Suggested> suggest(asking::Plan plan, const asking::Session& session,
                                const asking::OnAnswer& on_answer = {});
 
