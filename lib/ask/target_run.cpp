@@ -197,8 +197,7 @@ std::string TargetRun::command(const std::string& question) {
   return reproduce_command(question, target_, cudnn_word_);
 }
 
-// Only now is it noticed that a worker was killed while idle in the pool; this is no finding, so the next worker is
-// asked.
+// Only now is it noticed that a worker was killed while idle in the pool; the next worker is then asked.
 probe::WalkFindings TargetRun::ask(const graph::OpGraph& graph, const probe::WalkOptions& options) {
   const std::string key = cache_ != nullptr ? cache_->key(graph, target_, cudnn_, options) : "";
   // The worker is already working on its request, even if another process has stored the answer meanwhile.

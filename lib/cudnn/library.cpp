@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The sub-libraries that an attention walk or a plan build uses (from /proc/self/maps for 9.8 to 9.28). graph comes
-// first, because the others need it. cnn, adv, ops and ext are not needed.
+// The sub-libraries that an attention walk or a plan build uses (from /proc/self/maps for 9.8 to 9.28). The first is
+// graph, because the others need it. cnn, adv, ops and ext are not needed.
 std::vector<fs::path> sub_libraries(const fs::path& folder, bool jit_only) {
   std::vector<fs::path> files{folder / "libcudnn_graph.so.9", folder / "libcudnn_engines_runtime_compiled.so.9"};
   if (jit_only) return files;

@@ -47,7 +47,7 @@ Image image_of(const std::string& name, const std::string& provider) {
   image.header.e_ehsize = sizeof(Elf64_Ehdr);
   image.header.e_phentsize = sizeof(Elf64_Phdr);
   image.header.e_phnum = image.segments.size();
-  constexpr Elf64_Xword page = 0x10000;  // aarch64's largest
+  constexpr Elf64_Xword page = 0x10000;  // the largest page of aarch64
   image.segments[0] = {PT_LOAD, PF_R | PF_W, 0, 0, 0, sizeof(Image), sizeof(Image), page};
   constexpr size_t at = offsetof(Image, dynamic);
   image.segments[1] = {PT_DYNAMIC, PF_R | PF_W, at, at, at, sizeof image.dynamic, sizeof image.dynamic, 8};

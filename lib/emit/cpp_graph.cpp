@@ -30,7 +30,7 @@ struct Constant {
 #name, static_cast < int>(name) \
   }
 
-// Constants that cpp_main and the statements use for any graph.
+// Constants used by cpp_main and the statements for every graph.
 constexpr std::array fixed_names{ATTNPROBE_CONSTANT(CUDNN_BACKEND_TENSOR_DESCRIPTOR),
                                  ATTNPROBE_CONSTANT(CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR),
                                  ATTNPROBE_CONSTANT(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR),
@@ -128,7 +128,7 @@ std::string list_of(const std::vector<T>& values) {
   return fmt::format("{{{}}}", fmt::join(words, ", "));
 }
 
-// Attributes that all cuDNNs have, set by their C++ type.
+// Attributes of all cuDNN versions, set by their C++ type.
 constexpr const char* setters = R"text(
 void int64s(const Descriptor& d, Name name, const std::vector<int64_t>& values) {
   set(d, name, CUDNN_TYPE_INT64, static_cast<int64_t>(values.size()), values.data());
@@ -239,7 +239,7 @@ class GraphText {
     return name;
   }
 
-  // Emits the descriptor of what the operation computes, before the operation.
+  // Emits the operation's computation descriptor, before the operation.
   template <class Op>
   void operation(const std::string& name, const Op& op) {
     using Table = graph::OperationTable<Op>;
@@ -287,7 +287,7 @@ class GraphText {
     } else if constexpr (is == RowIs::f32_value) {
       if (value) add(fmt::format("float32({}, {}, {});", name, use(row.attribute), literal(*value)));
     } else {
-      // A cuDNN that lacks a flag behaves as if it were unset.
+      // A cuDNN without the flag behaves as if it were unset.
       if (std::is_same_v<Value, bool> && row.since.is_known())
         body_ += fmt::format("  if (cudnn.GetVersion() >= {})\n  ", row.since.number());
       set_value(name, row.attribute, value);
@@ -319,7 +319,7 @@ class GraphText {
   const graph::OpGraph& graph_;
   std::string body_;
   std::map<Uid, std::string> tensors_;
-  std::map<std::string, int> names_, values_;  // of cuDNN's header, as the graph uses them
+  std::map<std::string, int> names_, values_;  // constants of cuDNN's header that the graph uses
 };
 
 }  // namespace

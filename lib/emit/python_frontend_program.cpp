@@ -185,7 +185,7 @@ class FrontendText {
     if (!mask.has_diagonal()) return;
     argument(fmt::format("diagonal_alignment=cudnn.diagonal_alignment.{}",
                          mask.alignment == attention::Alignment::bottom_right ? "BOTTOM_RIGHT" : "TOP_LEFT"));
-    // cudnn-frontend's left bound excludes, window_left includes.
+    // cudnn-frontend's left bound is exclusive; window_left is inclusive.
     if (mask.window_left) argument(fmt::format("diagonal_band_left_bound={}", *mask.window_left + 1));
     if (mask.window_right) argument(fmt::format("diagonal_band_right_bound={}", *mask.window_right));
   }
@@ -281,7 +281,7 @@ std::string python_frontend_program(const Question& question, const AttentionSpe
   text +=
       "import sys\n\nimport cudnn\n\nprint(\"cudnn-frontend\", cudnn.__version__, \"cuDNN\", cudnn.backend_version())\n";
   text += fmt::format("device_properties = {}\n", is_simulated ? python_text(json_text(target.properties)) : "None");
-  // cudnn-frontend asks the CUDA runtime for missing properties.
+  // cudnn-frontend reads missing properties from the CUDA runtime.
   text += fmt::format(
       "if device_properties is None or \"--gpu\" in sys.argv:\n    device = {{\"handle\": cudnn.create_handle()}}\nelse:\n"
       "    device = {{\"device_property\": cudnn.create_device_properties(device_properties), \"sm_version\": {}, "

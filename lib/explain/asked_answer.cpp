@@ -1,4 +1,4 @@
-// Combines the answers of rules and cuDNN to an answer for a text.
+// Combines the answers of rules and cuDNN into an answer for a text.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -27,8 +27,8 @@ bool is_kept_off(const rules::GateAnswer& gate) {
   return !gate.refusals.empty();
 }
 
-// The refusing layer, in the order in which a call meets them. A message from further inside proves that the layers
-// outside `outermost` accepted the call.
+// The first refusing layer in the order of a call. A message from an inner layer proves that the layers outside
+// `outermost` accepted the call.
 std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::framework) {
   const answer::Answer& result = asked.result;
   if (outermost < Layer::cudnn_engine) return std::nullopt;
@@ -81,7 +81,7 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
   return std::nullopt;
 }
 
-// The known bug that affects the question, if nothing refuses it: "does that still fit?".
+// The known bug that affects the question, if nothing refuses the question.
 std::optional<Refusal> warning_of(const Asked& asked) {
   if (asked.result.warnings.empty()) return std::nullopt;
   const rules::KnownBug& bug = asked.result.warnings.front();
@@ -114,7 +114,7 @@ Refusal possible_bug(const BugInText& bug) {
   return refusal;
 }
 
-// If a faster choice is refused, the program gets a slower one first.
+// If a faster choice is refused, the program uses a slower one.
 void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* first = probe::first_working(findings);
   if (first == nullptr) return;
@@ -146,7 +146,7 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   return refusal;
 }
 
-// The refusal of a message whose call cuDNN or the gate accepts when asked.
+// A refusal in a message, although cuDNN or the gate accepts the call when asked.
 Refusal contradicted(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
   const std::string who =
@@ -176,7 +176,7 @@ bool is_free(const answer::Answer& result) {
           std::none_of(result.frameworks.begin(), result.frameworks.end(), is_kept_off));
 }
 
-// Whether every answer lets the message's call reach that layer.
+// Whether the message's call reaches that layer according to every answer.
 bool contradicts(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
   if (!asked.untold.empty() || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine || !is_free(result))
@@ -184,7 +184,7 @@ bool contradicts(const Asked& asked, const Refusal& message) {
   return message.layer == Layer::framework ? !result.frameworks.empty() : !result.by_rule && !asked.is_other_cudnn;
 }
 
-// The refusal that the text's own words establish; null: none.
+// The refusal established by the text's own words; null: none.
 const Refusal* message_of(const TextAnswer& answer) {
   const auto found = std::find_if(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {
     return one.kind == MessageKind::refusal || one.kind == MessageKind::reading;
@@ -192,7 +192,7 @@ const Refusal* message_of(const TextAnswer& answer) {
   return found == answer.refusals.end() ? nullptr : &*found;
 }
 
-// Known bugs with these symptoms, those of this exact call first.
+// Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked) {
   for (const auto& bug : asked.bugs) {
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
@@ -231,7 +231,7 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
                                    [](const ToldField& one) { return one.value.is_number(); });
   const Refusal* message = message_of(answer);
-  // The message is enough; the question would be mostly assumptions.
+  // The message is sufficient; the question would consist mostly of assumptions.
   if (message != nullptr && sizes < (message->says_why ? 2 : 1)) return;
   const auto asked = ask(question, facts, with);
   if (!asked) return;

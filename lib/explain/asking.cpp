@@ -25,7 +25,7 @@ constexpr const char* usual_gpu = "h100";
 asking::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates) {
   asking::PlanOptions options;
   options.frameworks = gates;
-  options.walk.plans = probe::Plans::automatic;  // simulated GPUs build none
+  options.walk.plans = probe::Plans::automatic;  // plans are not built for simulated GPUs
   options.walk.sweep_where_none = false;
   return options;
 }
@@ -64,7 +64,7 @@ const Json* field_of(const Fields& fields, const std::string& name) {
   return found == fields.end() ? nullptr : &found->second;
 }
 
-// Adds the other required fields: the sizes of K and V, and lengths of packed and paged sequences.
+// Adds the remaining required fields: the sizes of K and V, and lengths of packed and paged sequences.
 Fields completed(Fields fields) {
   const auto copy = [&](const char* to, const char* from) {
     if (field_of(fields, to) == nullptr)
@@ -105,7 +105,7 @@ std::vector<rules::ChosenGate> gates_of(const ToldQuestion& told) {
   return told.framework.empty() ? std::vector<rules::ChosenGate>() : rules::choose_gates({told.framework}, "the text");
 }
 
-// The text's first version that is installed, else its first.
+// The text's first installed version, otherwise its first version.
 std::string version_of(const TextFacts& facts) {
   for (const auto& version : facts.versions)
     if (cudnn::find_version(version)) return version;
@@ -114,7 +114,7 @@ std::string version_of(const TextFacts& facts) {
   return "";
 }
 
-// The ids of the refusals, which do not depend on sizes; empty for an accepted one.
+// The ids of the refusals, which do not depend on sizes; empty if accepted.
 std::vector<std::string> refusals_of(const answer::Answer& result) {
   std::vector<std::string> ids;
   for (const auto& gate : result.frameworks)
@@ -126,7 +126,7 @@ std::vector<std::string> refusals_of(const answer::Answer& result) {
   return ids;
 }
 
-// Leaves the gate's refusals that hold for every variant.
+// Keeps the gate's refusals that apply to every variant.
 void keep_common(answer::Answer& result, const std::vector<std::string>& common) {
   for (auto& gate : result.frameworks) {
     const auto is_other = [&](const rules::GateRefusal& one) {
@@ -244,7 +244,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   for (const ToldField& one : told.others)
     add_variant(one.field, one.value,
                 {Variant::Of::told, fmt::format("{} {} (line {})", one.field, text_of(one.value), one.line)});
-  // A question about a window is mostly about its mask.
+  // A question about a window usually concerns its mask.
   const Json* mask = field_of(fields, "mask");
   if (mask != nullptr && facts.asks && mask->contains("causal") && mask->contains("window_left")) {
     Json other_mask = *mask;

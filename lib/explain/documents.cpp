@@ -105,13 +105,14 @@ std::string bias_of(const Shape& bias, const std::vector<int64_t>& score) {
                      bias.sizes[2] == score[2] ? "s" : "1", bias.sizes[3] == score[3] ? "s" : "1");
 }
 
-// `call`: the instruction from its target on; `before`: its line up to the target.
+// `call`: the instruction from its target on; `before`: the line up to the target.
 std::optional<DocumentQuestion> question_of_call(const std::string& kind, std::string_view before,
                                                  const std::string& call, int64_t line) {
   const Json config = backend_config(call);
   const std::vector<int64_t> score = score_sizes(config);
   constexpr size_t rank = 4;
-  // Operands: after operand_layout_constraints; in StableHLO the types after the attributes; else inside the brackets.
+  // Operands: after operand_layout_constraints; in StableHLO the types after the attributes; otherwise inside the
+  // brackets.
   const size_t constraints = call.find("operand_layout_constraints={"), types = call.find(" : (tensor<");
   std::vector<Shape> operands;
   if (constraints != std::string::npos)

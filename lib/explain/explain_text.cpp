@@ -29,7 +29,7 @@ std::optional<answer::RootCause> first_cause(const replay::Replay& replay) {
   return std::nullopt;
 }
 
-// The text's answer apart from its graphs: cuDNN's log lines count only if they are about the machine.
+// The text's answer without its graphs: cuDNN's log lines count only if they concern the machine.
 TextAnswer besides_graphs(const Explained& explained) {
   TextAnswer text = explained.answer;
   if (!explained.replay.graphs.empty())
@@ -38,7 +38,7 @@ TextAnswer besides_graphs(const Explained& explained) {
   return text;
 }
 
-// Whether messages come first. They do not if a log's graphs were rebuilt, or its reasons come from further inside.
+// Whether messages come first: not if a log's graphs were rebuilt, or if its reasons are from an inner layer.
 bool messages_lead(const replay::Replay& replay, const TextAnswer& besides) {
   if (besides.refusals.empty()) return false;
   if (besides.refusals.front().kind == MessageKind::reading) return true;
@@ -47,7 +47,7 @@ bool messages_lead(const replay::Replay& replay, const TextAnswer& besides) {
   return !cause || besides.refusals.front().layer < layer_of(cause->category);
 }
 
-// For programs, the first refusal is the leading one: of the graph's own layer if a graph's reasons lead.
+// Programs that read the JSON use the first refusal: that of the graph's own layer if a graph's reasons come first.
 std::vector<Refusal> ordered_refusals(const Explained& explained) {
   std::vector<Refusal> refusals = explained.answer.refusals;
   const auto cause = first_cause(explained.replay);
@@ -61,7 +61,7 @@ bool is_file(const replay::Replay& replay) {
   return replay.file != "-" && replay.file != typed_text;
 }
 
-// The calls in a file are read again from it; for typed or piped text, the command has the first call as JSON.
+// For a file, the command names the file, which is read again; for typed or piped text, it has the first call as JSON.
 std::string call_command(const Explained& explained) {
   const TextCall& call = explained.calls.front();
   if (call.framework == "te" && !is_file(explained.replay)) return explained.answer.command;
@@ -70,7 +70,7 @@ std::string call_command(const Explained& explained) {
                      call.target);
 }
 
-// One command that runs as printed; "" if none shows more.
+// One command that runs as printed; "" if no command shows more.
 std::string next_command(const Explained& explained) {
   const auto& refusals = explained.answer.refusals;
   if (!explained.calls.empty()) return call_command(explained);
@@ -151,7 +151,7 @@ void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) 
       lines.add("possible", fmt::format("known bug {} ({}): {} {}", bug.id, bug.versions, bug.what, bug.advice));
 }
 
-// `told`: the refusals that were printed already.
+// `told`: refusals already printed.
 void add_call(Lines& lines, const TextCall& call, const TextAnswer& told) {
   const bool says_so = !told.refusals.empty() && told.refusals.front().headline == call.says;
   lines.add("call",
@@ -177,7 +177,7 @@ std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
   return out;
 }
 
-// If a message only passes on a failure, a gate's answer to the same call is more specific.
+// If a message only forwards a failure, a gate's answer to the same call is more specific.
 bool call_leads(const Explained& explained) {
   const auto& refusals = explained.answer.refusals;
   return !explained.calls.empty() &&

@@ -25,7 +25,7 @@ std::string paragraph(const std::string& id, const std::string& what, const std:
   return text;
 }
 
-// A notebook is read as the text of its cells, anything else unchanged.
+// A notebook is read as the text of its cells, other files unchanged.
 void give_shown(const replay::GiveText& give, const std::function<void(std::string_view)>& take, std::string* problem) {
   constexpr size_t most_bytes = size_t{64} << 20, telling = 64;
   std::string held;
@@ -69,7 +69,7 @@ Explained explain(const std::string& name, const std::string& called, const repl
         problem);
   };
   Explained explained;
-  std::optional<Error> broken;  // a broken graph document may still be a text with messages
+  std::optional<Error> broken;  // a broken graph document may still contain messages
   try {
     explained.replay = replay::read_replay_of(name, give_both);
   } catch (const Error& e) {

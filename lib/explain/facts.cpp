@@ -30,7 +30,7 @@ int64_t number_of(const std::string& digits) {
   return parse_number<int64_t>(digits).value_or(0);
 }
 
-// A text whose facts are being added. Facts about what works are added last.
+// A text whose facts are being added. Facts about working cases are added last.
 struct PlacedFacts {
   TextFacts& facts;
   std::string_view text;  // as prose
@@ -44,7 +44,7 @@ struct PlacedFacts {
   }
 };
 
-// Whether it is what the text moved away from, or what works: "from an H100 to an RTX 5090", "torch 2.4 works".
+// Whether the fact describes a previous setup, or one that works: "from an H100 to an RTX 5090", "torch 2.4 works".
 bool is_left_behind(const PlacedFacts& place, size_t at) {
   static const RE2 from("\\bfrom (?:an? |the |our |my )?$", any_case());
   const size_t begin = at - std::min<size_t>(at, 16);
@@ -56,7 +56,7 @@ void add_gpus(PlacedFacts& place) {
       "\\b(?:\\d{1,4} ?x ?)?((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
       "GB10|DGX Spark|Jetson (?:AGX )?Thor)\\b",
       any_case());
-  // Short names have other meanings too, so they count only after the maker's name or an article.
+  // Short names also have other meanings, so they count only after the vendor's name or an article.
   static const RE2 short_names(
       "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
@@ -109,7 +109,7 @@ void add_sms(PlacedFacts& place) {
   each_match(of_engines, place.text, [&](const std::string* words, size_t) {
     add_fact(place.facts.sms, static_cast<int>(number_of(words[1]) / 10));
   });
-  // From messages about the present GPU, not about a rule's requirement.
+  // From messages about the present GPU, not about a requirement.
   static const RE2 of_gpus(
       "(?:Attempting to run on a sm ?|with CUDA capability sm_|device_compute_capability\\W{1,4}|"
       "compute[_ ]capability[^\\w<>]{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
@@ -175,12 +175,12 @@ size_t count_of(const std::string& text, std::string_view word) {
   return count;
 }
 
-// fprop has two matmuls, bprop five.
+// fprop has two matmuls, bprop has five.
 size_t matmuls_of(const std::string& graph) {
   return count_of(graph, "Matmul");
 }
 
-// The names of cuDNN's kernels say what they compute.
+// The names of cuDNN's kernels show what they compute.
 bool is_kernel_of_attention(const std::string& kernel) {
   return kernel.find("sdpa") != std::string::npos || kernel.find("flash") != std::string::npos ||
          kernel.find("mha") != std::string::npos;

@@ -16,17 +16,16 @@
 namespace attnprobe::explain {
 namespace {
 
-// A long text is searched in blocks of lines. A match that begins in the last bytes of a block is left to
-// the next one.
+// A long text is searched in blocks of lines. Matches that begin in the last bytes of a block belong to the next block.
 constexpr size_t block_bytes = size_t{16} << 10;
 constexpr size_t overlap_bytes = size_t{1} << 10;  // longer than any pattern's longest match
 constexpr size_t window_bytes = size_t{2} << 10;
-constexpr size_t longest_piece = size_t{32} << 10;  // of a line
+constexpr size_t longest_piece = size_t{32} << 10;  // bytes of a line
 constexpr size_t longest_said = 600, longest_shown = 400;
-// A longer text is a log, in which a sentence stays within its line: two lines may be of two programs.
+// A longer text counts as a log, in which sentences do not span lines, because two lines may be from two programs.
 constexpr int64_t most_pasted_lines = 400;
 constexpr size_t most_pasted_bytes = size_t{64} << 10;
-// Facts are read from blocks with a match, and from the beginning.
+// Facts are read from blocks with a match, and from the start of the text.
 constexpr size_t most_bytes_for_facts = size_t{256} << 10;
 
 // "e! ", "W! CuDNN (v9…", "Warning: CUDNN_STATUS_…; Reason: …", after any launcher's prefix.
@@ -36,7 +35,7 @@ bool is_line_of_log(std::string_view line) {
   return line.find("! ") != std::string_view::npos && has_words(line.substr(0, 200), marker);
 }
 
-// The reason in a line, as written by cuDNN's log or by a program that passes it on.
+// The reason in a line, as in cuDNN's log or in a program's message.
 log::Reason reason_in(std::string_view line, size_t at) {
   log::Reason reason;
   constexpr std::string_view mark = "CUDNN_STATUS_";
@@ -57,7 +56,7 @@ log::Reason reason_in(std::string_view line, size_t at) {
   return reason;
 }
 
-// A few words could come from any program, so the line must have a status or names of cuDNN's source.
+// A few words could come from any program, so the line must contain a status or names from cuDNN's source.
 bool is_cudnns_line(std::string_view line, const answer::KnownReason& reason) {
   constexpr size_t telling = 28;
   static const RE2 own_names(
@@ -102,7 +101,7 @@ class MessageFinder::State {
   TextFindings finish() {
     if (!pending_.empty()) take_line(true);
     if (text_.ends_with('\n')) text_.pop_back();  // patterns match the end of the text
-    // Terminals and mail programs wrap the lines that a person copies, and some break them in the middle of a word.
+    // Terminals and mail programs wrap copied lines, some in the middle of a word.
     if (!is_long_) std::replace(text_.begin(), text_.end(), '\n', ' ');
     search(text_.size());
     if (!is_long_ && messages_.empty()) search_glued();
@@ -142,7 +141,7 @@ class MessageFinder::State {
     is_long_ = is_long_ || number_ > most_pasted_lines || pasted_.size() > most_pasted_bytes;
     if (!is_long_ || text_.size() < block_bytes) return;
     size_t kept = text_.size() - overlap_bytes;
-    // Keeps one additional whole line, so that a line is searched as one.
+    // Keeps one additional whole line, so that no line is split.
     if (const size_t start = line_at(kept)->offset; start > 0) kept = start;
     search(kept);
     drop(kept);
@@ -166,8 +165,8 @@ class MessageFinder::State {
     search(text_.size());
   }
 
-  // Searches for matches that begin before `end`, in windows: the fewer lines a window has, the fewer patterns have all
-  // their words in it.
+  // Searches for matches that begin before `end`, in windows: the smaller a window, the fewer patterns have all their
+  // words in it.
   void search(size_t end) {
     bool any = false;
     for (size_t begin = 0; begin < end; begin += window_bytes) {
@@ -226,7 +225,7 @@ class MessageFinder::State {
                        begin + longest_shown < line.size() ? "…" : "");
   }
 
-  // Whether the line gives that reason, not one with the same words; its words are the reason in full.
+  // Whether the line has exactly that reason, not another reason with the same words.
   static bool take_reason(const answer::KnownReason& reason, std::string_view line, size_t at, Place& place) {
     const log::Reason said = reason_in(line, at);
     place.said = said.reason.substr(0, longest_said);
@@ -240,7 +239,7 @@ class MessageFinder::State {
       if (found == messages_.end()) continue;
       const Place& place = found->second;
       if (!hit) hit = MessageHit{&message, i, {}};
-      // Several forms in one place are one match: their maximum counts, not their sum.
+      // Several forms at the same place are one match, so their maximum counts, not their sum.
       const int64_t times = std::max(hit->place.times, place.times);
       if (place.said.size() > hit->place.said.size()) hit->match = i;
       count_place(hit->place, place);
@@ -250,9 +249,9 @@ class MessageFinder::State {
   }
 
   std::string pending_;            // an incomplete line
-  std::string text_;               // plain lines with their ends, without blank ones
-  std::vector<LineStart> starts_;  // of the lines in it
-  std::string pasted_;             // the lines of a short text, including blank ones
+  std::string text_;               // plain lines with line ends, without blank lines
+  std::vector<LineStart> starts_;  // line numbers of its lines
+  std::string pasted_;             // the lines of a short text, including blank lines
   bool is_long_ = false;
   int64_t number_ = 0;
   size_t searched_ = 0;

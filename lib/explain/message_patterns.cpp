@@ -14,11 +14,12 @@ namespace attnprobe::explain {
 namespace {
 
 constexpr size_t fewest_letters = 3;  // shorter words occur in every text
-constexpr size_t most_choices = 3;    // per pattern: more would barely exclude further texts
+constexpr size_t most_choices = 3;    // per pattern; more would exclude hardly any other texts
 
 RE2::Options pattern_options() {
   RE2::Options options = any_case();
-  options.set_max_mem(int64_t{2} << 20);  // for each pattern that a text nearly matches; 8 MB each would add up
+  options.set_max_mem(int64_t{2} << 20);  // for each pattern with all its words in a text; the default of 8 MB each
+                                          // would add up
   return options;
 }
 
@@ -26,7 +27,7 @@ RE2::Options pattern_options() {
   throw Error(ErrorKind::internal, fmt::format("sentences: {} is not a regular expression for RE2", what));
 }
 
-// The offset after the class that begins at `at`.
+// The offset after the character class that begins at `at`.
 size_t after_class(std::string_view pattern, size_t at) {
   ++at;
   if (at < pattern.size() && pattern[at] == '^') ++at;
@@ -208,7 +209,7 @@ std::vector<int> MessagePatterns::words_in(std::string_view text) const {
       numbers.push_back(number);
     }
   }
-  std::ranges::sort(numbers);  // of several messages that match equally, the first counts
+  std::ranges::sort(numbers);  // if several messages match equally, the first one counts
   return numbers;
 }
 

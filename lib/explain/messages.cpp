@@ -18,7 +18,7 @@ extern const EmbeddedFiles embedded_catalog;
 namespace attnprobe::explain {
 namespace {
 
-constexpr size_t fewest_letters_of_gate = 16;  // of a gate's message, to identify the gate
+constexpr size_t fewest_letters_of_gate = 16;  // part of a gate's message that identifies the gate
 
 std::string releases(const std::string& since, const std::string& until) {
   if (since.empty() && until.empty()) return "";
@@ -26,7 +26,7 @@ std::string releases(const std::string& since, const std::string& until) {
   return fmt::format("releases {} to {}", since.empty() ? "before" : since, until.empty() ? "the newest" : until);
 }
 
-// As plain_line() makes the searched text.
+// Cleans it like the searched text (plain_line()).
 std::string plain(std::string_view words) {
   std::string plain;
   for (const char c : words)
@@ -167,7 +167,7 @@ Message message_of(const rules::FrameworkGate& gate, const rules::GateRule& rule
   return message;
 }
 
-// Words that a gate uses for several reasons identify none of them.
+// Words that a gate uses for several reasons do not identify any of them.
 Message message_of(const rules::FrameworkGate& gate, const std::vector<const rules::GateRule*>& rules) {
   Message message = message_of(gate, *rules.front());
   const bool is_one_reason =
@@ -187,7 +187,7 @@ void add_gates(std::vector<Message>& all) {
     std::map<std::string_view, std::vector<const rules::GateRule*>> by_words;
     for (const rules::GateRule& rule : gate.rules)
       if (trimmed(rule.message).size() >= fewest_letters_of_gate) by_words[trimmed(rule.message)].push_back(&rule);
-    for (const rules::GateRule& rule : gate.rules)  // the order of rules decides between equal matches
+    for (const rules::GateRule& rule : gate.rules)  // for equal matches, the order of rules decides
       if (const auto group = by_words.find(trimmed(rule.message));
           group != by_words.end() && group->second.front() == &rule)
         all.push_back(message_of(gate, group->second));
@@ -217,7 +217,7 @@ void add_reasons(std::vector<Message>& all) {
 
 const Catalog& catalog() {
   static const Catalog read = [] {
-    // Both files of rules and of messages are long to read.
+    // Reading the files of rules and messages takes time.
     const auto gates = std::async(std::launch::async, [] { return rules::framework_gates().size(); });
     Catalog all;
     for (const EmbeddedFile& file : embedded_catalog) read_file(file, all);

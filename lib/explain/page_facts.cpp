@@ -13,7 +13,7 @@
 namespace attnprobe::explain {
 namespace {
 
-// The program of a module's path or dotted name; null if unknown. The package decides, where the path shows it:
+// The program of a module's path or dotted name; null if unknown. If the path shows the package, the package decides:
 // "site-packages/vllm/v1/attention/backends/flash_attn.py" is vLLM's.
 const Program* program_of(std::string path) {
   std::replace(path.begin(), path.end(), '\\', '/');

@@ -25,7 +25,7 @@ bool begins_spelling(char c) {
   return c == '&' || c == '<' || c == '\\' || c == '\xe2' || c == '\xc2';
 }
 
-// "\\n" of a JSON log; "C:\\nvidia" has none.
+// "\\n" of a JSON log; "C:\\nvidia" does not contain one.
 bool is_written_line_end(std::string_view text) {
   return text.starts_with("\\n") && (text.size() == 2 || text[2] < 'a' || text[2] > 'z');
 }

@@ -28,7 +28,7 @@ std::string headline_of(const Message& message) {
   return headline_of(message.layer, message.who);
 }
 
-// The certainty that a program's own refusal is about cuDNN: a program with several backends may mean another one.
+// Whether a program's own refusal is certainly about cuDNN: a program with several backends may mean another backend.
 std::string part_of_cudnn(const std::string& who) {
   static const RE2 asks("PyTorch|JAX|XLA|Transformer Engine|Keras|cuDNN|CUDA\\.jl|dot_product_attention", any_case());
   static const RE2 chooses("diffusers|FlashInfer|ONNX Runtime|MLX|Megatron|MaxText|vLLM|SGLang", any_case());
@@ -66,7 +66,7 @@ std::string with_values(std::string what, const Message& message, const std::str
   return what;
 }
 
-// Without the causes that need a cuDNN other than all of `versions`; with all causes if none is known.
+// Removes causes that none of `versions` can have; keeps all causes if no version is known.
 std::vector<std::string> causes_with(const std::vector<Cause>& causes, const std::vector<CudnnVersion>& versions) {
   std::vector<std::string> possible;
   for (const Cause& cause : causes) {
@@ -128,7 +128,7 @@ Refusal reading(const std::string& id, Layer layer, const std::string& who, std:
 
 namespace {
 
-// The patterns of the catalogue's reports, compiled once, because every text is matched against them.
+// The patterns of the catalogue's reports, compiled once, because every text is matched with them.
 const RE2& compiled(const std::string& words) {
   static std::mutex one_at_a_time;
   static std::map<std::string, RE2> patterns;

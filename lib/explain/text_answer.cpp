@@ -14,7 +14,7 @@ namespace attnprobe::explain {
 namespace {
 
 // cuDNN's statuses and cudnn-frontend's messages are the same for every operation, so their meaning for attention may
-// not apply.
+// not apply here.
 bool may_be_another_operations(const Refusal& refusal) {
   return refusal.layer == Layer::execution || refusal.layer == Layer::plan_compilation ||
          refusal.layer == Layer::cudnn_engine || refusal.layer == Layer::cudnn_heuristics ||
@@ -47,17 +47,18 @@ int distance_from_error(const Refusal& refusal) {
   return is_warned(refusal) ? 2 : 1;
 }
 
-// Reasons are more specific than messages of their layer; they keep their own order.
+// Reasons are more specific than their layer's messages, and keep their own order.
 struct Rank {
   bool says_little = false;
   Layer layer = Layer::framework;
   bool is_general = false, is_message = false;
   int distance = 0;
   int64_t order = 0;
-  auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): of the 0 that clang compares with
+  auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): the 0 is in clang's generated
+                                                  // comparison
 };
 
-// "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only passes on a status that shows where it failed.
+// "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only forwards a status that shows where the call failed.
 void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked) {
   for (auto& [rank, refusal] : ranked) {
     if (!rank.is_general) continue;
@@ -77,7 +78,7 @@ bool is_founded(const Refusal& refusal, const TextFacts& facts) {
          has_words(refusal.line, telling);
 }
 
-// cuDNN does not run on other makers' GPUs, even if something emulates CUDA.
+// cuDNN does not run on other vendors' GPUs, even with an emulation of CUDA.
 std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vector<Refusal>& refusals) {
   if (facts.other_gpus.empty() || !facts.gpus.empty() || !facts.sms.empty()) return std::nullopt;
   const bool is_about_it =
@@ -97,7 +98,7 @@ std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vecto
   return refusal;
 }
 
-// For an error raised in a module without cuDNN, only the module's own message is known.
+// If a module without cuDNN raised the error, only that module's message applies.
 std::optional<Refusal> raised_outside(const TextFacts& facts) {
   const Raised& raised = facts.raised;
   if (raised.program == nullptr || !raised.is_outside) return std::nullopt;
@@ -138,7 +139,7 @@ std::string missing_fact(const TextFacts& facts) {
   return "the error message, or the call with its shape, mask and data type";
 }
 
-// The versions that the text names, else those that its frameworks pin.
+// The versions that the text names, otherwise those that its frameworks pin.
 std::vector<CudnnVersion> cudnns_of(const TextFacts& facts) {
   std::vector<CudnnVersion> versions;
   for (const auto& word : facts.versions.empty() ? cudnns_brought(facts) : facts.versions)

@@ -22,17 +22,17 @@ using frameworks::Caller;
 
 constexpr size_t most_answers = 4;
 
-// A call of any framework, to be asked.
+// A call of any framework, ready to be asked.
 struct ReadCall {
-  std::string option;   // that reads the same call
-  std::string release;  // "torch==2.9.1"; without a release if the text gives none
+  std::string option;   // the option that reads the same call
+  std::string release;  // "torch==2.9.1"; without a release if the text names none
   int64_t line = 0;
   std::vector<std::string> notes;
   Json given;
   std::vector<answer::Question> questions;
 };
 
-// The gate of the release that the calls or the text name; of the newest if that release is unknown.
+// The gate of the release that the calls or the text name; if unknown, of the newest release.
 rules::ChosenGate gate_for(const std::string& release) try {
   return rules::choose_gates({release}, "the text").front();
 } catch (const Error&) {

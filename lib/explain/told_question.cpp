@@ -44,12 +44,12 @@ std::vector<int64_t> sizes_of(const std::string& list) {
   return sizes;
 }
 
-// Reads fields one after the other; text that one field has used is not read again.
+// Reads fields one after the other; text used by one field is not read again.
 class Reader {
  public:
   explicit Reader(std::string_view page) : page_(page), text_(as_prose(page)) {}
 
-  // Calls take(groups) for each match that is not about something that works. If it returns true, the match is used up.
+  // Calls take(groups) for each match that is not about a working case. If take() returns true, the match is consumed.
   template <class Take>
   void each(const RE2& pattern, Take&& take) {
     std::vector<std::pair<size_t, size_t>> read;
@@ -62,7 +62,7 @@ class Reader {
     for (const auto& [at, size] : read) text_.replace(at, size, size, '\x01');
   }
 
-  // The first value counts; others are candidates.
+  // The first value counts; further values are candidates.
   bool set(const std::string& field, Json value) {
     const auto told = std::find_if(question.fields.begin(), question.fields.end(),
                                    [&](const ToldField& one) { return one.field == field; });
@@ -95,7 +95,7 @@ class Reader {
  private:
   std::string_view page_;
   std::string text_;
-  size_t at_ = 0;  // of the last match
+  size_t at_ = 0;  // offset of the last match
   std::string words_;
 };
 
@@ -115,7 +115,7 @@ void read_tuples(Reader& reader, bool heads_third) {
                   type + numbers,
               any_case()),
       others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case());
-  static const RE2 of_expand("sizes: ", any_case());  // of PyTorch's message about a mask
+  static const RE2 of_expand("sizes: ", any_case());  // shape in PyTorch's message about a mask
   const auto take = [&](const std::string* words, char which) -> bool {
     if (has_words(words[0], of_expand)) return false;
     const auto b = size_of(words[2]), second = size_of(words[3]), third = size_of(words[4]);
@@ -193,11 +193,11 @@ void read_mask(Reader& reader) {
   if (!mask.empty()) reader.set("mask", mask);
 }
 
-// A field, and the words before or after its number; the first group that matches is the number.
+// A field, and the words before or after its number; the first matching group is the number.
 struct SizeForm {
   SizeForm(const char* name, int64_t largest, const char* pattern, const RE2::Options& options = any_case())
       : field(name), most(largest), words(pattern, options) {}
-  std::string field;  // "length" is that of Q, of K and V if Q has one
+  std::string field;  // "length" means Q's, or K/V's if Q already has a length
   int64_t most;
   RE2 words;
 };
@@ -267,7 +267,7 @@ void read_types(Reader& reader) {
                                               {"bf16", "\\bbf16\\b|bfloat16"},
                                               {"f16", "\\bf(?:p|loat)?16\\b|\\bhalf(?: precision)?\\b"},
                                               {"f32", "\\bf(?:p|loat)?32\\b|single precision"}};
-  // The type of a shape comes first: "q of shape (4, 1023, 12, 64) in float32", "q: bf16[2,4096,16,128]".
+  // The type next to a shape comes first: "q of shape (4, 1023, 12, 64) in float32", "q: bf16[2,4096,16,128]".
   static const std::string type = "\\b((?:bf|bfloat|fp|f|float)(?:8|16|32)(?:_\\w{4,6})?)";
   static const RE2 of_shape(
       type + "[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\d+, ?\\d+, ?\\d+, ?\\d+,? ?[\\])][^\\n.;?\\[(\\d]{0,24}" + type + "\\b",
@@ -314,7 +314,7 @@ void read_features(Reader& reader) {
     });
 }
 
-// Chooses the framework of the call: one with a release first; of several, the one nearest to cuDNN.
+// Chooses the framework of the call: a framework with a release first, then the one closest to cuDNN.
 void choose_framework(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
   static const Worded<const char*> names[] = {
       {"transformer-engine", "transformer[ _-]?engine|\\bNVTE_"},
@@ -323,7 +323,7 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       {"keras", "\\bkeras\\b"},
       {"tensorrt", "\\btensorrt\\b"},
       {"diffusers", "\\bdiffusers\\b"},
-      // A type's name, "torch.float32", does not show which program is meant.
+      // A type's name such as "torch.float32" does not show the program.
       {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
       {"jax", "\\bjax\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn");

@@ -32,7 +32,7 @@ bool is_contrast(std::string_view text, size_t at) {
   std::string_view sentence = sentence_at(text, at);
   if (!has_words(sentence, works)) return false;
   if (!has_words(sentence, does_not)) return true;
-  // If a sentence says both, the part between commas counts.
+  // If a sentence has both, only the part between commas counts.
   size_t begin = std::min(static_cast<size_t>(text.data() + at - sentence.data()), sentence.size()), end = begin;
   const auto is_joint = [&](size_t i) {
     return sentence[i] == ',' || sentence.substr(i).starts_with(" but ") || sentence.substr(i).starts_with(" while ");

@@ -33,7 +33,7 @@ bool works(std::vector<std::string> words) {
   }
 }
 
-// The platform tags that NVIDIA's wheels have used; pip before 20.3 honours only the last.
+// The platform tags that NVIDIA's wheels have used; pip before 20.3 uses only the last one.
 std::vector<std::string> platforms() {
   utsname machine{};
   uname(&machine);

@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 // machine; 13.0.88 is the NVRTC of scripts/setup.
 struct SharedPackage {
   const char* requirement;
-  const char* library;  // its presence shows that the package is installed
+  const char* library;  // file whose presence shows that the package is installed
   int64_t megabytes;
 };
 struct Cuda {
@@ -83,7 +83,7 @@ void check_word(const std::string& word) {
                             word, word));
 }
 
-// If several builds of a version are installed, the newest counts.
+// If several builds of a version are installed, the newest one counts.
 std::optional<Release> here(const std::string& word, const FetchOptions& options) {
   const KnownRelease* known = known_release(word);
   std::optional<Release> found;
@@ -127,7 +127,7 @@ FetchStep step_for(const std::string& word, const FetchOptions& options) {
     step.requirements.push_back(fmt::format("nvidia-{}-cu{}{}", package, step.cuda, specifier));
   };
   const bool has_small = !options.full && (word == "latest" || (known != nullptr && known->small_mb > 0));
-  // A release newer than all known ones may have a small package by now.
+  // A release newer than all known releases may have a small package.
   if (has_small || (!options.full && (known == nullptr || is_older(newest_small().version, known->version))))
     add("cudnn-jit");
   if (!has_small) add("cudnn");
@@ -143,7 +143,7 @@ void add_shared(FetchPlan& plan, const Cuda& cuda, const SharedPackage& package,
   plan.steps.push_back({{package.requirement}, "", cuda.major, Keep::full, package.megabytes});
 }
 
-// ---- doing it
+// ---- downloading and removing
 
 class Maker {
  public:
@@ -197,7 +197,7 @@ class Maker {
 };
 
 void check_room(const FetchStep& step, const fs::path& folder) {
-  // A wheel of 74 MB unpacks to 178 MB; pip keeps one copy in its cache and may need another meanwhile.
+  // A wheel of 74 MB unpacks to 178 MB; pip keeps one copy in its cache and may temporarily need another.
   constexpr int64_t factor = 4;
   const auto free = static_cast<int64_t>(fs::space(folder).available);
   if (const int64_t needed = factor * step.megabytes * 1'000'000; free < needed)

@@ -135,7 +135,7 @@ class Wheel {
   uint64_t bytes_ = 0;
 };
 
-// uv unpacks what it downloads.
+// uv unpacks its downloads.
 std::set<std::string> names_in(const fs::path& tree) {
   std::set<std::string> names;
   for (const auto& entry : fs::recursive_directory_iterator(tree))

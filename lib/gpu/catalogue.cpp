@@ -67,8 +67,8 @@ bool is_file(const std::string& word) {
   return word.find('/') != std::string::npos || ends(".json") || ends(".json.gz") || ends(".json.xz");
 }
 
-// One target per compute capability: the representative one, else the first by id. GPUs of one compute capability give
-// the same or almost the same answers (docs/guide.md), and each further GPU costs time.
+// One target per compute capability: the representative target, otherwise the first by id. GPUs of one compute
+// capability have the same or almost the same answers (docs/guide.md), and each additional GPU costs time.
 std::vector<Target> one_of_each_sm() {
   std::vector<Target> some;
   for (const Target& target : catalogue()) {
@@ -80,7 +80,7 @@ std::vector<Target> one_of_each_sm() {
   return some;
 }
 
-// Whether cuDNN and a report would see the same GPU; the sources of the numbers do not count.
+// Whether both are the same GPU for cuDNN and reports; ignores the sources of the numbers.
 bool same_gpu(const Target& a, const Target& b) {
   return a.kind == b.kind && a.name == b.name && a.sm == b.sm && a.uuid == b.uuid &&
          nlohmann::json(a.properties) == nlohmann::json(b.properties) && a.matmul_rates == b.matmul_rates;
@@ -130,8 +130,8 @@ const std::vector<Target>& catalogue() {
 const Target* find(const std::string& id) {
   for (const auto& t : catalogue())
     if (t.id == id || std::find(t.aliases.begin(), t.aliases.end(), id) != t.aliases.end()) return &t;
-  // Accepts a loose spelling if only one GPU matches. An id wins over another board that has the same name in the
-  // driver ("Orin").
+  // Accepts a loose spelling if only one GPU matches. An id takes precedence over another board with the same name in
+  // the driver ("Orin").
   const std::string core = core_of(id);
   for (const auto& t : catalogue())
     if (!core.empty() && core_of(t.id) == core) return &t;

@@ -116,8 +116,8 @@ fs::path find_null_driver() {
   std::error_code ignored;
   if (const char* given = std::getenv("ATTNPROBE_NULL_DRIVER")) return fs::exists(given, ignored) ? given : "";
   const fs::path self = fs::canonical("/proc/self/exe", ignored).parent_path();
-  // Installed trees move, so the paths are relative to the program: next to or above it in a build folder, or as
-  // installed.
+  // Installed trees may be moved, so the paths are relative to the program: next to or above it in a build folder, or
+  // as installed.
   for (const fs::path& file : {self / name, self / ".." / name, self / ATTNPROBE_LIB_FROM_BIN / "attnprobe" / name})
     if (fs::exists(file, ignored)) return file.lexically_normal();
   return {};

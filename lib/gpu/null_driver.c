@@ -21,11 +21,11 @@ typedef int CUresult;
 enum { CUDA_SUCCESS = 0, CUDA_ERROR_INVALID_VALUE = 1, CUDA_ERROR_NO_DEVICE = 100 };
 typedef void (*Entry)(void);
 
-// Tells this library from a real driver: look it up with dlsym.
+// Distinguishes this library from a real driver: look it up with dlsym.
 API extern const int attnprobe_null_driver_version;
 const int attnprobe_null_driver_version = 1;
 
-// ---- what the driver says of itself -------------------------------------------------------------
+// ---- the driver's properties -------------------------------------------------------------
 
 // A CUDA runtime refuses a driver older than itself, so the version is that of the newest known cuDNN build (CUDA 13).
 // The environment can set a later one.
@@ -58,9 +58,9 @@ API CUresult cuDeviceGetCount(int* count) {
   return CUDA_ERROR_NO_DEVICE;
 }
 
-// ---- code is taken and forgotten ----------------------------------------------------------------
+// ---- code is accepted and ignored ----------------------------------------------------------------
 
-// Opaque and distinct. Small numbers, so that using one as a pointer faults at once.
+// Opaque and distinct. Small numbers, so that dereferencing one faults immediately.
 static CUresult new_handle(void** handle) {
   static atomic_uintptr_t last;
   if (!handle) return CUDA_ERROR_INVALID_VALUE;
@@ -187,9 +187,9 @@ REFUSED(DEFINE_REFUSED)
 
 // ---- NVRTC ---------------------------------------------------------------------------------------
 
-// cuDNN up to 9.20 supports nothing until it has found these functions in a libnvrtc.so and asked for its version. It
-// calls the others only to compile a plan. If the machine has no NVRTC, cudnn::load_nvrtc_stand_in() redirects cuDNN to
-// this library.
+// cuDNN up to 9.20 supports nothing until it has found these functions in a libnvrtc.so and read its version. It calls
+// the other functions only to compile a plan. If the machine has no NVRTC, cudnn::load_nvrtc_stand_in() redirects cuDNN
+// to this library.
 enum { NVRTC_ERROR_INTERNAL_ERROR = 11 };
 #define DEFINE_NVRTC(name)             \
   API int name(void) {                 \
@@ -230,8 +230,8 @@ API CUresult cuGetProcAddress(const char* name, Entry* entry, int version, uint6
   X(cuModuleUnload) X(cuFuncGetAttribute) X(cuFuncSetAttribute)
 // clang-format on
 
-// Every name has an entry point. A CUDA runtime (each cuDNN sub-library has one linked in) then reports the error of
-// the call itself, not a missing function.
+// Every name has an entry point. A CUDA runtime (each cuDNN sub-library has one linked in) then reports the call's
+// error, not a missing function.
 static Entry find(const char* name) {
 #define ROW(name) {#name, (Entry)(name)},
   static const struct {

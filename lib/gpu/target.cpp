@@ -14,8 +14,8 @@ namespace {
 
 constexpr const char* schema_name = "attnprobe/target/1";
 
-// The properties in cuDNN 9.19's device JSON that its engines need. cuDNN silently accepts any subset and computes with
-// zeros.
+// The properties in cuDNN 9.19's device JSON that its engines need. cuDNN silently accepts any subset and uses zeros
+// for missing properties.
 constexpr const char* required_properties[] = {"deviceVer", "multiProcessorCount", "maxSharedMemoryPerBlockOptin"};
 
 void check_properties(const JsonView& properties) {

@@ -36,7 +36,7 @@ std::string to_dot(const OpGraph& graph, const std::string& title) {
       "digraph \"{}\" {{\n  label=\"{}\";\n  rankdir=TB;\n  node [fontname=\"sans-serif\"];\n"
       "  edge [fontname=\"sans-serif\", fontsize=10];\n",
       escaped(title), escaped(title));
-  // Operations inside a unified SDPA operation are drawn next to it: its scores go there and come back.
+  // Operations inside a unified SDPA operation are drawn next to it, with edges for the scores in both directions.
   std::vector<Operation> operations = graph.operations;
   operations.insert(operations.end(), graph.score_operations.begin(), graph.score_operations.end());
   // A virtual tensor is an edge; a tensor with memory is a node.

@@ -1,4 +1,4 @@
-// Pairs the corresponding nodes of two different graphs as well as possible, and lists where the pairs differ.
+// Pairs corresponding nodes of two different graphs as well as possible, and lists the differences of the pairs.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@ class GraphPairing {
     const GraphColours refinement(a, b);
     std::vector<GraphColours::Colours> rounds{refinement.initial()};
     for (auto next = rounds.back(); refinement.refine(next);) rounds.push_back(next);
-    // Pairs nodes that look alike in a wide neighbourhood first: nothing close to them differs.
+    // Pairs nodes with the widest equal neighbourhoods first.
     for (size_t i = rounds.size(); i-- > 1;) pair_alike(rounds[i], true);
     pair_neighbours();
     pair_alike(rounds.front(), false);
@@ -61,7 +61,7 @@ class GraphPairing {
     }
   }
 
-  // Unpaired nodes at the same port of a pair belong together, whatever they are.
+  // Unpaired nodes at the same port of a pair correspond, even if they differ.
   void pair_neighbours() {
     for (bool again = true; again;) {
       again = false;
@@ -181,7 +181,7 @@ class GraphDifferences {
 std::vector<std::string> differences(const OpGraph& a, const OpGraph& b) {
   if (same_graph(a, b)) return {};
   auto lines = GraphDifferences(a, b).lines();
-  // If only the wiring differs, every single pair may look equal.
+  // If only the wiring differs, every pair may be equal.
   if (lines.empty()) lines.emplace_back("the same operations and tensors, connected differently");
   return lines;
 }

@@ -13,7 +13,7 @@
 namespace attnprobe::graph {
 namespace {
 
-// Gives the same bytes on every machine.
+// Produces the same bytes on every machine.
 std::string digest(std::string_view text) {
   XXH128_canonical_t bytes;
   XXH128_canonicalFromHash(&bytes, XXH3_128bits(text.data(), text.size()));

@@ -26,7 +26,7 @@ Json value_json(const std::optional<T>& value) {
   return value ? value_json(*value) : Json();
 }
 
-// JSON has no infinities, and masks fill with minus infinity.
+// JSON has no infinities, but masks fill with minus infinity.
 Json number_json(double value) {
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";

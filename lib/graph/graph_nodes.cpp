@@ -18,7 +18,7 @@ std::string attribute_text(const T& value) {
   else if constexpr (std::is_enum_v<T>)
     return std::string(name_of(value));
   else if constexpr (std::is_arithmetic_v<T>)
-    return fmt::format("{}", value);  // the shortest text that reads back as the same number
+    return fmt::format("{}", value);  // the shortest text that parses to the same number
   else
     return fmt::format("{}", fmt::join(value, ","));
 }
@@ -28,7 +28,7 @@ std::string attribute_text(const std::optional<T>& value) {
   return value ? attribute_text(*value) : "unset";
 }
 
-// A host value has one element with any number of axes: cudnn-frontend uses one for some values, four for others.
+// A host value has one element with any number of axes: cudnn-frontend uses one axis for some values, four for others.
 bool is_host_value(const Tensor& t) {
   return t.by_value && !t.dims.empty() &&
          std::all_of(t.dims.begin(), t.dims.end(), [](int64_t extent) { return extent == 1; });
@@ -47,7 +47,7 @@ std::vector<std::pair<std::string, std::string>> attributes_of(const Tensor& t) 
   return attributes;
 }
 
-// Clears what cuDNN does not read.
+// Clears attributes that cuDNN ignores.
 Operation without_unread(Operation operation) {
   if (auto* pointwise = std::get_if<Pointwise>(&operation); pointwise && pointwise->mode != PointwiseMode::GEN_INDEX)
     pointwise->axis.reset();
@@ -58,7 +58,7 @@ Operation without_unread(Operation operation) {
 std::vector<std::pair<std::string, std::string>> attributes_of(const Operation& operation) {
   std::vector<std::pair<std::string, std::string>> attributes;
   auto add = [&](const char* name, const auto& value) {
-    // Flags that came after the first release count only if set, so that other graphs keep their hash.
+    // Flags added after the first release are hashed only if set, so that other graphs keep their hash.
     if constexpr (std::is_same_v<std::decay_t<decltype(value)>, std::optional<bool>>)
       if (!value) return;
     std::string words(name);
@@ -131,7 +131,7 @@ GraphColours::GraphColours(const std::vector<GraphNode>& a, const std::vector<Gr
 }
 
 bool GraphColours::refine(Colours& colours) const {
-  // Compares whole signatures, so that no hash collision can merge two of them.
+  // Compares whole signatures, so that a hash collision cannot merge two of them.
   std::map<std::vector<uint64_t>, uint64_t> numbers;
   std::set<uint64_t> before(colours.begin(), colours.end());
   Colours next;

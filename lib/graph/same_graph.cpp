@@ -1,5 +1,5 @@
-// Graph isomorphism by colour refinement (the one-dimensional Weisfeiler-Leman method). Ties are broken by
-// individualisation, and the result is checked exactly.
+// Graph isomorphism by colour refinement (the one-dimensional Weisfeiler-Leman method). Individualisation breaks ties,
+// and the result is checked exactly.
 #include "graph/same_graph.hpp"
 
 #include <algorithm>

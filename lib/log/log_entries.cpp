@@ -12,7 +12,7 @@
 namespace attnprobe::log {
 namespace {
 
-// The oldest open entries beyond this are closed: their writers never ended them.
+// Beyond this number, the oldest open entries are closed, because their writers never ended them.
 constexpr size_t most_open = 16;
 
 int64_t leading_integer(std::string_view text) {
@@ -58,7 +58,7 @@ std::optional<std::string_view> behind_marker(std::string_view text) {
   return std::nullopt;
 }
 
-// "    nHeads: type=int; val=8;": such lines get pasted without their marker.
+// " nHeads: type=int; val=8;": such lines are pasted without their marker.
 bool is_argument(std::string_view text) {
   return text.starts_with("    ") && text.find(": type=") != std::string_view::npos &&
          text.find("; val=") != std::string_view::npos;
@@ -87,7 +87,7 @@ void LogSplitter::feed(std::string_view bytes) {
   for (size_t begin = 0, end = 0; begin < bytes.size(); begin = end + 1) {
     end = ends.find(begin);
     const std::string_view part = bytes.substr(begin, end - begin);
-    // A sparse file has billions of empty lines.
+    // Sparse files can have billions of empty lines.
     if (end == begin && pending_.empty()) {
       ++number_;
       continue;

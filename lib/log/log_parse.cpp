@@ -25,7 +25,7 @@ void for_each_line(std::string_view text, F&& f) {
   }
 }
 
-// "Warning: CUDNN_STATUS_X; Reason: …"; at error level it begins with "Error".
+// "Warning: CUDNN_STATUS_X; Reason: …"; at error level the line begins with "Error".
 std::optional<Reason> parse_reason(std::string_view line) {
   for (const std::string_view label : {"Warning: ", "Error: "}) {
     if (line.substr(0, label.size()) != label) continue;

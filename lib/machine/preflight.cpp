@@ -65,7 +65,7 @@ Finding cudnn_part(const CudnnOnMachine& found) {
           ""};
 }
 
-// Every file of the cuDNN in use, as really loaded, and whether all have the same folder and version.
+// Every file of the cuDNN in use, as actually loaded, and whether all have the same folder and version.
 void add_files(const CudnnOnMachine& found, std::vector<Finding>& parts) {
   const auto folder = std::filesystem::path(found.library.path).parent_path();
   for (const auto& file : found.library.files) {

@@ -25,7 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view wheel_prefix = "nvidia-cudnn-cu";
-// The small cuDNN has its own folder: attnprobe asks it, and no framework loads it.
+// The small cuDNN has its own folder: attnprobe uses it, but frameworks do not load it.
 constexpr std::string_view small_wheel_prefix = "nvidia-cudnn-jit-cu";
 // Distributions that pass attention to cuDNN, with rules in lib/rules/frameworks.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known_frameworks{
@@ -47,7 +47,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 14> known_fr
 // The files of a cuDNN wheel, compared with the files on disk.
 struct WheelFiles {
   DistInfo wheel;
-  fs::path folder;  // of its libraries
+  fs::path folder;  // version of its libraries
   std::vector<std::string> missing, replaced;
 };
 
@@ -70,7 +70,7 @@ class Inspection {
       found_.folders.push_back(folder.string());
       for (auto& info : dist_infos(folder)) infos_.push_back(std::move(info));
     }
-    // The interpreter's name in commands; a folder has its own below it.
+    // The interpreter's name in commands; for a folder, the interpreter below it.
     std::error_code ignored;
     command_ =
         fs::is_directory(python, ignored)
@@ -136,7 +136,7 @@ class Inspection {
               fmt::format("{} install {}", command_, wanted_wheel()));
       return;
     }
-    // The wheel with all its files in place was installed last.
+    // The wheel whose files are all in place was installed last.
     const auto whole = std::find_if(wheels_.begin(), wheels_.end(),
                                     [](const auto& w) { return w.missing.empty() && w.replaced.empty(); });
     const WheelFiles& in_place = whole == wheels_.end() ? wheels_.back() : *whole;
@@ -191,7 +191,7 @@ class Inspection {
     return files;
   }
 
-  // "9.10.2", or "9.10.2 (libcudnn_graph.so.9), 9.19.0 (libcudnn_ops.so.9)" for files that have a version.
+  // "9.10.2", or "9.10.2 (libcudnn_graph.so.9), 9.19.0 (libcudnn_ops.so.9)" for files with a version.
   static std::string versions_in(const fs::path& folder) {
     std::map<std::string, std::string> files;
     std::error_code ignored;
@@ -204,7 +204,7 @@ class Inspection {
     return all;
   }
 
-  // The wheel that a framework here requires, else an installed one.
+  // The wheel that a framework here requires, otherwise an installed wheel.
   std::string wanted_wheel() const {
     for (const DistInfo& info : infos_)
       for (const Requirement& wanted : requirements_of(info))
@@ -233,7 +233,7 @@ class Inspection {
             there = wheel.wheel.version;
             demand.is_met = satisfies(there, wanted.specifier);
           }
-        // An extra that was not requested requires nothing: the cuDNN may come from a CUDA toolkit.
+        // Requirements of an extra that was not requested are ignored: the cuDNN may come from a CUDA toolkit.
         if (wanted.is_extra && there.empty()) continue;
         if (!demand.is_met && !wheels_.empty())
           problem("pin_not_met", info.name,
@@ -300,8 +300,8 @@ class Inspection {
     }
   }
 
-  // By rule: a framework's RPATH, or its own loading code, finds its environment's wheel, unless the loader is told
-  // otherwise.
+  // By rule: a framework's RPATH, or its own loading code, finds its environment's wheel, unless LD_LIBRARY_PATH
+  // overrides it.
   void look_at_loads() {
     const bool is_overruled = std::any_of(found_.problems.begin(), found_.problems.end(),
                                           [](const auto& p) { return p.id == "system_cudnn_first"; });

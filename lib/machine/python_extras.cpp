@@ -8,7 +8,7 @@ namespace {
 
 struct Extra {
   const char* name;
-  // As in pyproject.toml, which a test compares; cuDNN comes first.
+  // As in pyproject.toml, checked by a test; cuDNN comes first.
   std::array<std::pair<const char*, const char*>, 3> requirements;
 };
 constexpr std::array<Extra, 2> extras{{

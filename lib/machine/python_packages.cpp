@@ -27,7 +27,7 @@ bool holds_packages(const fs::path& folder) {
   return false;
 }
 
-// lib/python3.11/site-packages and similar below a prefix; of several Pythons the one that `version` names.
+// lib/python3.11/site-packages and similar below a prefix; `version` selects among several Pythons.
 void add_below_prefix(std::vector<fs::path>& folders, const fs::path& prefix, const std::string& version) {
   std::error_code ignored;
   for (const char* lib : {"lib", "lib64"})
@@ -49,7 +49,7 @@ fs::path on_path(const std::string& name) {
   return name;
 }
 
-// METADATA and RECORD are foreign files: a FIFO would block, and a huge one is read only in part.
+// METADATA and RECORD are foreign files: a FIFO would block, and only a part of a huge file is read.
 std::string beginning_of(const fs::path& file) {
   constexpr size_t most = size_t{64} << 20;  // PyTorch's RECORD, with 12,000 files, has 2 MB
   const FileDescriptor opened(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
@@ -143,7 +143,7 @@ std::vector<fs::path> site_packages_of(const fs::path& python) {
     if (holds_packages(named)) return {named};
     add_below_prefix(folders, named, "");
   } else if (fs::exists(named, ignored)) {
-    // A virtual environment's interpreter is a link to another one's; its packages are next to the link.
+    // A virtual environment's interpreter is a link to another interpreter; its packages are next to the link.
     const fs::path real = fs::canonical(named, ignored);
     const fs::path prefix = fs::absolute(named, ignored).parent_path().parent_path();
     const std::string version = real.filename().string().find('.') == std::string::npos ? "" : real.filename().string();

@@ -25,7 +25,7 @@ std::string variation(const EngineConfigFindings& config, const Varies& varies) 
   return varies ? varies(config) : "";
 }
 
-// The broken constraint; "" if there is none.
+// The broken constraint, or "".
 std::string breach(const EngineConfigFindings& config, const Constraints& constraints, const Varies& varies) {
   if (const auto most = constraints.max_workspace_bytes) {
     if (!config.workspace_bytes) return "its workspace is not known";

@@ -11,7 +11,7 @@
 namespace attnprobe::probe {
 namespace {
 
-// Reads within the bounds of the file; anything outside is absent.
+// Reads within the bounds of the file; data outside counts as absent.
 class Bytes {
  public:
   explicit Bytes(std::string_view bytes) : bytes_(bytes) {}
@@ -66,8 +66,8 @@ const Section* section_called(const std::vector<Section>& sections, std::string_
   return nullptr;
 }
 
-// An entry of .nv.info has a format, an attribute and 16 bits. These are a value or, for the format of sized values,
-// the number of bytes that follow.
+// An entry of .nv.info has a format, an attribute and 16 bits. The 16 bits are a value or, for sized values, the number
+// of following bytes.
 constexpr uint8_t sized_value = 4;
 enum : uint8_t { max_threads = 0x05, required_threads = 0x10, frame_size = 0x11, register_count = 0x2f };
 
@@ -84,7 +84,7 @@ void for_each_entry(std::string_view info, F&& visit) {
   }
 }
 
-// Constants that the compiler made, and initial values of variables. Constant bank 0 contains a launch's parameters.
+// Constants from the compiler, and initial values of variables. Constant bank 0 contains a launch's parameters.
 bool is_data(std::string_view section) {
   return (section.starts_with(".nv.constant") && !section.starts_with(".nv.constant0")) || section == ".nv.global.init";
 }

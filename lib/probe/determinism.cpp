@@ -22,7 +22,7 @@ std::string of_backward(const AttentionSpec& spec, const EngineConfigFindings* c
   const bool is_straight = (spec.deterministic && !spec.ordered_dq) || (spec.bias && spec.bias->grad);
   if (is_straight && spec.pattern != attention::Pattern::mha) return "";
   if (spec.deterministic && spec.ordered_dq) {
-    // The graph is the default one, but cudnn-frontend names the engine config that sums in order.
+    // The graph is the default graph, but cudnn-frontend selects the engine config that sums in order.
     const bool is_named =
         config == nullptr || std::find(config->modes.begin(), config->modes.end(), "FRONTEND") != config->modes.end();
     return is_named ? "" : "only the engine config that cudnn-frontend names for ordered_dq sums dQ in a fixed order";

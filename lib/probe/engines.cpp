@@ -11,7 +11,7 @@ namespace {
 using cudnn::Descriptor;
 using cudnn::LogCapture;
 
-// More than any knob of cuDNN 9.28's attention engines has; guards against a knob that counts bytes.
+// More values than any knob of cuDNN 9.28's attention engines has; guards against knobs that count bytes.
 constexpr int64_t most_values_of_a_knob = 4096;
 
 struct Knob {
@@ -24,7 +24,7 @@ struct Knob {
   int64_t value(int64_t index) const { return range.min + index * std::max<int64_t>(range.stride, 1); }
 };
 
-// Returns it unfinalized: whether finalizing succeeds is the answer.
+// Returned unfinalized, because the status of finalizing is the answer.
 Descriptor engine_of(const cudnn::DeviceContext& device, const Descriptor& operation_graph, int64_t index) {
   Descriptor engine(device.library(), CUDNN_BACKEND_ENGINE_DESCRIPTOR);
   engine.set(ATTNPROBE_ATTRIBUTE(ENGINE_OPERATION_GRAPH), operation_graph);
@@ -33,7 +33,7 @@ Descriptor engine_of(const cudnn::DeviceContext& device, const Descriptor& opera
   return engine;
 }
 
-// Also unfinalized.
+// Also returned unfinalized.
 Descriptor config_of(const cudnn::Library& library, const Descriptor& engine, const Knobs& knobs) {
   std::vector<Descriptor> choices;
   for (const auto& [name, value] : knobs) {

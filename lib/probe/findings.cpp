@@ -40,7 +40,7 @@ bool is_left_open(const EngineConfigFindings& config) {
 bool works(const EngineConfigFindings& config, const WalkFindings& findings) {
   if (!config.check.supported || config.left_out) return false;
   if (findings.plans_run) return is_built(config) && config.run && ran(*config.run);
-  // No program gets a config that no heuristic proposes, so the check by itself does not make it supported.
+  // Programs do not use configs that no heuristic proposes, so the check does not suffice for them.
   const bool rests_on_check = !findings.plans_built || is_left_open(config);
   return is_built(config) || (rests_on_check && !config.modes.empty());
 }
@@ -61,11 +61,11 @@ std::optional<size_t> next_plan(const WalkFindings& findings, Plans plans) {
   constexpr int most_of_an_engine = 4;
   const auto& configs = findings.engine_configs;
   const bool every = plans == Plans::build || plans == Plans::run;
-  std::map<int64_t, int> tried;  // of configs that no heuristic proposes
+  std::map<int64_t, int> tried;  // limit for configs that no heuristic proposes
   std::optional<size_t> next;
   for (size_t i = 0; i < configs.size(); ++i) {
     const EngineConfigFindings& config = configs[i];
-    // If one needs the driver or NVRTC, the others would too.
+    // If one plan needs the driver or NVRTC, the others do too.
     if (!every && (is_built(config) || is_left_open(config))) return std::nullopt;
     if (config.plan && config.modes.empty()) ++tried[config.engine];
     if (next || config.plan || !config.check.supported || config.left_out) continue;

@@ -33,15 +33,15 @@ void add_mode(EngineConfigFindings& config, const std::string& mode, std::option
   if (rank) config.rank[mode] = *rank;
 }
 
-// The index of a config in the heuristic's own list. From 9.19 the log has the list; before, only the order of the
-// viable ones is known.
+// The index of a config in the heuristic's own list. From 9.19 the log has the list; before, only the order of viable
+// configs is known.
 std::optional<int64_t> rank_in(const std::vector<EngineConfigLog>& list, int64_t engine, const Knobs& knobs) {
   for (size_t i = 0; i < list.size(); ++i)
     if (list[i].engine == engine && chosen_knobs(list[i].knobs) == knobs) return static_cast<int64_t>(i);
   return std::nullopt;
 }
 
-// Returns only configs that pass the support check; `log` says why the others are rejected.
+// Returns only configs that pass the support check; `log` has the reasons for rejecting the others.
 std::vector<Descriptor> fetch(WalkState& state, const Descriptor& heuristics, int64_t candidates, std::string& log) {
   const LogCapture capture(state.library(), LogCapture::Level::info,
                            state.keep_log ? cudnn::LoggedGraphs::whole : cudnn::LoggedGraphs::left_out);

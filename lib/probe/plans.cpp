@@ -50,7 +50,7 @@ Descriptor finalize_plan(const cudnn::DeviceContext& device, const Descriptor& c
   const cudnn::Library& library = device.library();
   Descriptor plan(library, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR);
   plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_ENGINE_CONFIG), config);
-  // Always set the config's device: a second plan without it fails to compile (measured, 9.19).
+  // Always sets the config's device, because a second plan without it fails to compile (measured, 9.19).
   device.apply(plan, ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_DEVICEPROP));
   if (device.handle() != nullptr) plan.set(ATTNPROBE_ATTRIBUTE(EXECUTION_PLAN_HANDLE), device.handle());
   if (!library.no_compiler().empty()) {
@@ -78,7 +78,7 @@ void build_plan_of(WalkState& state, size_t i, const Progress& progress) {
       finalize_plan(state.device, *state.configs[i], found, state.keep_log ? &state.findings.log : nullptr);
   if (outcome_of(found) == PlanOutcome::built) {
     found.host_bytes = heap_growth(heap);
-    // A plan owns its engine config, which the heuristic created earlier: a second one shows its size.
+    // A plan owns its engine config, which the heuristic created earlier, so only a second plan shows a plan's size.
     const auto before = heap_bytes();
     const EngineConfig again = make_config(state.device, state.operation_graph, config.engine, config.knobs);
     if (found.host_bytes) *found.host_bytes += heap_growth(before).value_or(0);

@@ -88,7 +88,7 @@ void fail(WalkState& state, const std::string& stage, const Error& e) {
   state.findings.failure = Failure{stage, e.what(), e.cudnn().value_or(CudnnFailure{})};
 }
 
-// Runs a step. A cuDNN error becomes the walk's failure. Returns whether the walk can go on.
+// Runs a step. A cuDNN error becomes the walk's failure. Returns whether the walk can continue.
 template <class F>
 bool step(WalkState& state, const std::string& stage, const Progress& progress, F&& body) {
   progress(stage, state.findings);
@@ -128,12 +128,12 @@ void walk_graph(WalkState& state, const WalkOptions& options, const Progress& pr
   };
   auto build = [&] {
     return step(state, "plans", progress, [&] {
-      // Without plans, only configs that no heuristic proposes are built: their check by itself proves no support.
+      // Without plans, only configs that no heuristic proposes are built: their check does not prove support.
       if (options.plans != Plans::none || !has_working_config(state.findings))
         build_plans(state, options.plans, progress);
     });
   };
-  // If nothing works, all engines are asked: after the check, and again if no plan could be built.
+  // If nothing works, asks all engines: after the check, and again if no plan could be built.
   auto sweep = [&] { return options.sweep_where_none && !has_working_config(state.findings); };
   bool asked_knobs = false;
   if (options.engines != Engines::heuristic) {
@@ -212,7 +212,8 @@ WalkFindings walk(const cudnn::DeviceContext& device, const graph::OpGraph& grap
   WalkFindings findings;
   try {
     progress("operation graph", findings);
-    // No log capture here: at info level it makes building ten times slower, and the last error string has the reason.
+    // No log capture here, because at info level it makes building ten times slower; the last error string has the
+    // reason.
     lowered.emplace(cudnn::lower(device.library(), graph, device.handle()));
   } catch (const Error& e) {
     findings.failure = Failure{"operation graph", e.what(), e.cudnn().value_or(CudnnFailure{})};

@@ -72,7 +72,7 @@ std::vector<std::string> walk_differences(const WalkFindings& before, const Walk
                                   other->viable, mode.candidates, mode.viable));
     for (const auto& config : before.engine_configs)
       if (is_proposed(config, mode.mode)) compare_config(lines, mode.mode, config, config_of(now, config));
-    // If one log lists only rejected configs, the viable ones are not new.
+    // If one log lists only rejected configs, viable configs do not count as new.
     const auto listed = std::count_if(before.engine_configs.begin(), before.engine_configs.end(),
                                       [&](const auto& config) { return is_proposed(config, mode.mode); });
     if (listed < mode.candidates) continue;

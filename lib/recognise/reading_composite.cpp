@@ -53,7 +53,7 @@ void read_key_or_value(const GraphView& view, graph::Uid operand, bool is_transp
   p.seqlen_kv = t->dims[is_transposed ? 3 : 2];
 }
 
-// The softmax of a forward graph: its place on the path, and its outputs.
+// The softmax of a forward graph: its position on the path, and its outputs.
 struct SeenSoftmax {
   size_t begin = 0, end = 0;
   bool sink = false;
@@ -103,7 +103,7 @@ BackwardMatmuls backward_matmuls(const GraphView& view) {
   const auto all = view.all<graph::Matmul>();
   BackwardMatmuls found;
   auto maker = [&](const GraphView::Path& path) { return view.producer_as<graph::Matmul>(path.origin); };
-  // dQ's first operand is dS itself, which dP leads to; the first operands of dK and dV are transposed.
+  // dQ's first operand is dS itself, computed from dP; the first operands of dK and dV are transposed.
   for (const auto* matmul : all) {
     const graph::Operation* made_by = view.producer(matmul->a);
     if (made_by != nullptr && std::get_if<graph::Pointwise>(made_by) != nullptr) {
@@ -190,7 +190,7 @@ class BackwardReader {
       }
   }
 
-  // dQ is summed in f32 memory or computed directly. Also determines which tensors on the way contain only actual
+  // dQ is summed in f32 memory or computed directly. Also determines which intermediate tensors contain only actual
   // tokens.
   void read_accumulation() {
     if (is_fp8(spec_)) return;

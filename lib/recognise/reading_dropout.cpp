@@ -1,4 +1,4 @@
-// Reads dropout from the operations that add_dropout() (flash_parts.hpp) makes.
+// Reads dropout from the operations of add_dropout() (flash_parts.hpp).
 #include <cmath>
 
 #include "recognise/reading.hpp"

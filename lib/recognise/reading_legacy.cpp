@@ -59,7 +59,7 @@ class LegacyForwardReader {
   }
 
  private:
-  // False for a step that this pattern never has: then two matmuls are not attention.
+  // False for a step that this pattern never has; in this case two matmuls are not attention.
   bool read_step(const graph::Operation* step) {
     const auto* pointwise = std::get_if<graph::Pointwise>(step);
     if (pointwise == nullptr) return false;
@@ -99,7 +99,7 @@ struct LegacyBackwardMatmuls {
   bool complete() const { return d_p && d_q && d_k && d_v; }
 };
 
-// By the origin of their first operand: none, the gradient of the scores, its transpose, |S|.
+// Distinguished by the origin of their first operand: none, the gradient of the scores, its transpose, |S|.
 LegacyBackwardMatmuls legacy_backward_matmuls(const GraphView& view) {
   LegacyBackwardMatmuls found;
   for (const auto* matmul : view.all<graph::Matmul>()) {
@@ -134,7 +134,7 @@ void read_score_gradient(Reading& reading, const GraphView& view, graph::Uid d_s
       }
 }
 
-// The forward pass multiplied by 1 / (1 - p), with p = 0 for none; only the scalar remains of it.
+// The forward pass multiplied by 1 / (1 - p), with p = 0 without dropout; the graph has only this scalar.
 void read_dropout_scale(Reading& reading, const GraphView& view, graph::Uid p_transposed) {
   const auto* magnitude = view.producer_as<graph::Pointwise>(p_transposed);
   const auto* product = magnitude == nullptr ? nullptr : view.producer_as<graph::Pointwise>(magnitude->x);

@@ -26,7 +26,7 @@ std::optional<SeenLayout> seen_layout(const graph::Tensor* t) {
   return seen;
 }
 
-// The axes of one tensor's layout, most likely first.
+// Possible axes of one tensor's layout, most likely first.
 const std::vector<std::string>& plain_axes(bool ragged) {
   static const std::vector<std::string> ragged_axes{"thd"};
   static const std::vector<std::string> padded_axes{"bshd", "bhsd", "sbhd", "shbd", "hbsd", "hsbd"};
@@ -54,7 +54,7 @@ std::optional<std::string> plain_name(const SeenLayout& seen) {
   return std::nullopt;
 }
 
-// A ragged tensor needs a name to say so; strides that differ from a padded batch's are added to it.
+// A ragged tensor needs a layout name; strides that differ from a padded batch's are added.
 TensorLayout layout_of(const SeenLayout& seen) {
   if (const auto axes = plain_name(seen)) return {*axes, {}};
   if (seen.ragged) return {"thd", seen.strides};
@@ -92,7 +92,7 @@ ThreeLayouts three_layouts(const std::optional<SeenLayout>& q, const std::option
   return layouts;
 }
 
-// Building must not overflow, whatever a broken graph contains.
+// Building must not overflow, even for a broken graph.
 constexpr double most_elements = 1LL << 50;
 
 bool usable(const graph::Tensor* t) {
@@ -109,7 +109,7 @@ bool usable(const graph::Tensor* t) {
 }
 
 bool small_enough(const AttentionSpec& s) {
-  constexpr double most_heads = 1LL << 20;  // strides are multiplied by it
+  constexpr double most_heads = 1LL << 20;  // factor of the strides
   const auto b = static_cast<double>(s.batch);
   const auto heads = static_cast<double>(std::max({s.heads_q, s.heads_kv, heads_v(s)}));
   const auto tokens = static_cast<double>(std::max(s.seqlen_q, s.seqlen_kv));
@@ -169,7 +169,7 @@ void read_layouts(AttentionSpec& s, const AttentionPorts& p) {
     const TensorLayout usual = output_layout(s);
     if (usual.ragged() != o->ragged || !as_default(*o, usual)) s.o = layout_of(*o);
   }
-  // Gradients are ragged like their tensors; only strides give their layout.
+  // Gradients are ragged like their tensors; their layout is only in the strides.
   auto strides_only = [](const graph::Tensor* t, bool ragged) {
     auto seen = seen_layout(t);
     if (seen) seen->ragged = ragged;

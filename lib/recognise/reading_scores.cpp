@@ -1,4 +1,4 @@
-// Reads the operations on the scores that class Scores (scores.hpp) makes.
+// Reads the operations on the scores that class Scores (scores.hpp) adds.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ struct ScoreStep {
   StepKind kind = StepKind::other;
   std::optional<ScoreModifierKind> modifier{};
   std::optional<graph::Uid> operand{};
-  // Of a bound.
+  // The operands of a bound.
   bool bottom_right = false, shifted = false, by_indices = false;
   std::optional<double> bound{};
   bool before_statistics = false;
@@ -30,7 +30,7 @@ struct ScoreStep {
 std::optional<ScoreModifierKind> modifier_of(graph::PointwiseMode mode) {
   for (const auto& [kind, name] : EnumNames<ScoreModifierKind>::table)
     if (const auto unary = build::unary_modifier(kind); unary && unary->forward == mode) return kind;
-  // With a scalar operand.
+  // Whether an operand is a scalar.
   if (mode == graph::PointwiseMode::POW) return ScoreModifierKind::pow;
   if (mode == graph::PointwiseMode::MAX) return ScoreModifierKind::max;
   return std::nullopt;
@@ -264,7 +264,7 @@ class ScoreReader {
     note_window("window_right", *spec_.mask.window_right);
   }
 
-  // Wide enough to mask nothing.
+  // Wide enough that it masks nothing.
   int64_t whole_width() const { return std::max(spec_.seqlen_q, spec_.seqlen_kv); }
 
   void note_window(const char* field, int64_t width) {
@@ -280,7 +280,7 @@ class ScoreReader {
       note_window("window_left", whole_width());
       return;
     }
-    // The graph's bound includes the diagonal; without length tensors it includes the lengths.
+    // The graph's bound includes the diagonal and, without length tensors, the lengths.
     int64_t left = whole_number(*step.bound) - 1;
     const int64_t shift = spec_.seqlen_kv - spec_.seqlen_q;
     if (!step.bottom_right && !right_aligned_ && left < 0 && left + shift >= 0)
@@ -311,7 +311,7 @@ class ScoreReader {
   std::vector<ScoreStep> steps_;
   std::vector<graph::Uid> factors_;
   bool right_aligned_ = false;
-  bool statistics_seen_ = false;  // the steps are on both sides of their subtraction
+  bool statistics_seen_ = false;  // there are steps on both sides of the subtraction
 };
 
 }  // namespace
@@ -342,7 +342,7 @@ void read_bias(Reading& reading, const graph::Tensor& bias) {
   for (size_t i = 0; i < result.shape.size() && i < bias.dims.size(); ++i)
     if (bias.dims[i] == 1) result.shape[i] = '1';
   if (bias.data_type != spec.dtype) result.dtype = bias.data_type;
-  // Limits extents to those of the attention, so that strides of a broken graph do not overflow.
+  // Limits extents to the attention's, so that strides of a broken graph do not overflow.
   const build::Dims scores{spec.batch, spec.heads_q, spec.seqlen_q, spec.seqlen_kv};
   bool fits = bias.dims.size() == scores.size() && bias.strides.size() == scores.size();
   for (size_t i = 0; fits && i < scores.size(); ++i) fits = bias.dims[i] == 1 || bias.dims[i] == scores[i];

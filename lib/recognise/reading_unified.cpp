@@ -1,4 +1,4 @@
-// Reads cuDNN's unified SDPA operation. Its ports give almost everything.
+// Reads cuDNN's unified SDPA operation. Its ports have almost all facts.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ std::optional<graph::Tensor> rank_four(const graph::Tensor* t) {
   return *t;
 }
 
-// A page table gives only the number of blocks; a tensor with the width of the scores gives the length.
+// A page table shows only the number of blocks; a tensor with the width of the scores shows the length.
 std::optional<int64_t> key_length(const GraphView& view, const graph::SdpaForward& op, const AttentionPorts& p,
                                   Reading& reading) {
   for (const auto uid : {op.score_input, op.softmax_x, op.rng_dump})

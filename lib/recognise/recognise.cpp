@@ -21,7 +21,7 @@ using attention::AttentionSpec;
 
 using GraphReader = std::optional<Reading> (*)(const GraphView&, const ReadingChoice&);
 
-// The default reading, then one for every choice that it left open.
+// The default reading, then one for each of its open choices.
 void add_readings(std::vector<Reading>& readings, const GraphView& view, GraphReader read) {
   auto first = read(view, {});
   if (!first) return;
@@ -63,8 +63,8 @@ std::optional<AttentionSpec> through_config(const AttentionSpec& spec) {
   }
 }
 
-// The context's version, then one for each other wiring of cudnn-frontend: the second padding of 9.0 to 9.9, primitive
-// operations, unified operations.
+// The context's version, then a version for each other wiring of cudnn-frontend: the second padding of 9.0 to 9.9,
+// primitive operations, unified operations.
 std::vector<CudnnVersion> versions_to_try(CudnnVersion given) {
   std::vector<CudnnVersion> versions;
   if (given.is_known()) versions.push_back(given);
@@ -98,7 +98,7 @@ graph::OpGraph with_names(graph::OpGraph graph, const Twin& twin) {
   return graph;
 }
 
-// Leaves out assumed values.
+// Omits assumed values.
 std::string description_of(const Reading& reading) {
   AttentionSpec spec = reading.spec;
   if (reading.left_unknown) spec.mask.window_left.reset();
@@ -164,7 +164,7 @@ class Recogniser {
     return result;
   }
 
-  // The reading whose graph differs least, and the differences.
+  // The reading whose graph has the fewest differences, and these differences.
   Recognised nearest() const {
     Recognised result;
     result.description = no_attention(graph_);

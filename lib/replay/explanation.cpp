@@ -9,7 +9,7 @@
 namespace attnprobe::replay {
 namespace {
 
-// The decisive line of a rejected engine config, else only its status.
+// The decisive line of a rejected engine config, otherwise only its status.
 probe::Reason decisive(const std::vector<probe::Reason>& traceback, const std::string& status) {
   const probe::Reason* reason = answer::decisive_reason(traceback);
   return reason != nullptr ? *reason : probe::Reason{status, ""};

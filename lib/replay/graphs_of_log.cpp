@@ -14,7 +14,7 @@ using log::value_of;
 
 void GraphsOfLog::note_device(const LogEntry& entry) {
   for (const auto& line : entry.lines) {
-    // The properties are near the beginning of the calls that show them.
+    // The properties are near the start of the calls that log them.
     if (&line - entry.lines.data() > 12) break;
     if (const auto name = value_of(line, "deviceName")) {
       std::string_view text = *name;
@@ -30,7 +30,7 @@ GraphOfLog GraphsOfLog::of_json(std::string_view text, const LogEntry& entry) {
   const auto [place, is_new] = read_.try_emplace(text_key(text), 0);
   if (!is_new) return {place->second, std::nullopt};
   GraphOfLog read;
-  // Lenient, because logs are truncated and interleaved in many ways. Unreadable JSON is skipped with a note.
+  // Lenient, because logs are truncated and interleaved in many ways. Skips unreadable JSON with a note.
   const Json json = parse_json_leniently(log::json_object_at_start(log::json_of(entry)));
   if (json.is_object() && json.contains("operationGraph"))
     read = import(json["operationGraph"], entry);
@@ -54,7 +54,7 @@ GraphOfLog GraphsOfLog::import(const Json& json, const LogEntry& entry) {
   } catch (const Error& e) {
     found.problem = e.what();
     note_problem(history_, entry.first_line, e.what());
-    // Two graphs that cannot be rebuilt are equal if their texts are.
+    // Two graphs that cannot be rebuilt are equal if their texts are equal.
     found.hash = json.contains("nodes") ? json["nodes"].dump() : json.dump();
   }
   if (json.is_object() && json.value("finalizeMode", Json()).is_string())

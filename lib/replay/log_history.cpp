@@ -80,18 +80,18 @@ class LogReader::State {
     bool graph_seen = false;      // as JSON, since its finalize began
     bool is_part = false;         // it is the score graph inside a unified SDPA operation
     std::optional<importers::ImportedGraph> from_calls;
-    std::string finalizing;  // the descriptor
-    std::string begun;       // the time of that
+    std::string finalizing;  // kind of the descriptor
+    std::string begun;       // its time
     std::vector<std::string> tree;
-    std::optional<log::EngineConfigLog> config;  // the one being finalized, or the plan's
-    std::vector<log::Reason> reasons;            // for the object being finalized
+    std::optional<log::EngineConfigLog> config;  // engine config being finalized, or the plan's
+    std::vector<log::Reason> reasons;            // status of the object being finalized
     std::string mode = "?";
     bool fetching = false;
     int64_t requested = 0;
     std::vector<EngineConfigLog> candidates, rejected;
   };
 
-  // An unreadable entry loses only itself: the following entries are read.
+  // Only the unreadable entry is lost; the following entries are read.
   void take(const LogEntry& entry) {
     guarded(entry.first_line, [&] { read(entry); });
     entry_ = nullptr;
@@ -108,7 +108,7 @@ class LogReader::State {
 
   void read(const LogEntry& entry) {
     ++history_.severities[entry.severity];
-    // An incomplete entry does not name its thread; most likely it is the last entry's.
+    // An incomplete entry does not name its thread; most likely it is the thread of the last entry.
     if (entry.whole)
       writer_ = {entry.process, entry.thread};
     else
@@ -145,7 +145,7 @@ class LogReader::State {
     }
   }
 
-  // The reader of calls sees a graph in the entry in which its finalize begins.
+  // The reader of calls finds a graph in the entry where its finalize begins.
   void read_call(Thread& thread, const LogEntry& entry) {
     importers::LogCall call;
     call.function = entry.function.substr(0, entry.function.find('('));
@@ -167,7 +167,7 @@ class LogReader::State {
         if (const auto mode = integer_of(*value)) thread.mode = log::heuristic_mode_name(*mode);
   }
 
-  // Makes the graph in a JSON line the thread's graph. Returns the engine config, if the line has one.
+  // Sets the thread's graph to the graph in a JSON line. Returns the line's engine config, if any.
   std::optional<EngineConfigLog> take_graph_json(Thread& thread, const LogEntry& entry) {
     constexpr std::string_view engine_key = ",\"engine\":";
     const std::string_view text = json_of(entry);
@@ -210,7 +210,7 @@ class LogReader::State {
     if (thread.finalizing == "OPERATIONGRAPH") {
       thread.tree.assign(entry.lines.begin() + 1, entry.lines.end());
       thread.graph.reset();
-      // Before 9.2 no status follows.
+      // Before 9.2, no status follows.
       if (entry.version < first_with_graph_json) end_finalize(thread, std::string(success), entry);
     } else if (thread.finalizing == "ENGINECFG" || thread.finalizing == "EXECUTION_PLAN") {
       thread.config = engine_of_tree(entry);
@@ -221,7 +221,7 @@ class LogReader::State {
     const std::string what = std::exchange(thread.finalizing, "");
     const bool worked = status == success;
     if (what == "OPERATIONGRAPH") {
-      // If no JSON shows the graph.
+      // Used if the graph is not in the log as JSON.
       if (!thread.graph_seen)
         take_graph(thread, graphs_.of_tree(std::exchange(thread.from_calls, std::nullopt), thread.tree, entry));
       if (std::exchange(thread.is_part, false)) return;
@@ -238,7 +238,7 @@ class LogReader::State {
         graph.plan_seconds += log::seconds_between(thread.begun, entry.time);
       }
     } else if (!worked && (what.rfind("OPERATION", 0) == 0 || what == "TENSOR")) {
-      // A part that fails to finalize: no graph follows.
+      // A part failed to finalize, so no graph follows.
       thread.graph.reset();
       LoggedGraph& graph = current(thread, entry);
       graph.problem = fmt::format("cuDNN refused a part of the graph, CUDNN_BACKEND_{}_DESCRIPTOR", what);
@@ -270,7 +270,7 @@ class LogReader::State {
       if (!log::has_config(thread.rejected, config)) thread.rejected.push_back(std::move(config));
     }
     if (thread.rejected.empty() || thread.fetching) return;
-    // A log with only warnings shows no call, but it ended with this one.
+    // A log with only warnings has no calls, but this was the last call.
     current(thread, entry);
     thread.fetching = true;
     finish_query(thread, "CUDNN_STATUS_NOT_SUPPORTED");
@@ -314,7 +314,7 @@ class LogReader::State {
     if (thread.graph) note_execution(history_.graphs[*thread.graph], logged);
   }
 
-  // A cuDNN without JSON lines shows only the plan's tree.
+  // A cuDNN without JSON lines logs only the plan's tree.
   void executed_without_json(Thread& thread, const LogEntry& entry) {
     constexpr CudnnVersion first_with_json{9, 19, 0};
     if (entry.version >= first_with_json || status_of(entry)) return;
@@ -331,7 +331,7 @@ class LogReader::State {
     const auto reasons = log::parse_reasons(joined(entry.lines));
     thread.reasons.insert(thread.reasons.end(), reasons.begin(), reasons.end());
     if (history_.has_info() || reasons.empty()) return;
-    // Without level 3, no other entry will mention it.
+    // Without level 3, no other entry mentions it.
     LoggedGraph& graph = current(thread, entry);
     if (!graph.findings.failure && graph.findings.modes.empty()) {
       thread.finalizing = "";

@@ -9,7 +9,7 @@
 namespace attnprobe::replay {
 namespace {
 
-constexpr size_t most_lines_kept = 20;  // of problems, and of exceptions
+constexpr size_t most_lines_kept = 20;  // limits on problems and exceptions
 
 void add_lines(std::vector<std::string>& into, const std::vector<std::string>& from, const std::string& prefix) {
   for (const auto& line : from)

@@ -20,10 +20,10 @@
 namespace attnprobe::replay {
 namespace {
 
-// The limit for keeping a file that is one JSON document in memory.
+// The size limit for keeping a JSON document in memory.
 constexpr size_t most_document_bytes = size_t{64} << 20;
 
-// The start of a file distinguishes a JSON document, or a serialized graph of cudnn-frontend, from a log.
+// The start of a file distinguishes a JSON document or a serialized graph of cudnn-frontend from a log.
 class Document {
  public:
   void feed(std::string_view bytes) {
@@ -38,7 +38,7 @@ class Document {
       text_.clear();
   }
 
-  // Null if it is not one. Throws for a damaged serialized graph.
+  // Null for other files. Throws for a damaged serialized graph.
   Json json() const {
     if (!may_be_ || text_.empty()) return nullptr;
     if (importers::is_frontend_serialization(text_)) return importers::read_frontend_serialization(text_);
@@ -52,7 +52,7 @@ class Document {
   std::string text_;
 };
 
-// A graph of a trace's report, built from its config; none if it has no config.
+// A graph in a trace's report, built from its config; none without a config.
 std::optional<LoggedGraph> traced_graph(const JsonView& traced) {
   const auto config = traced.find_set("config");
   if (!config) return std::nullopt;

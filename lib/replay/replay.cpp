@@ -19,8 +19,8 @@
 namespace attnprobe::replay {
 namespace {
 
-// A graph as cudnn-frontend wrote it: unexpanded attention, which is already a config. The GPU decides which graph
-// cudnn-frontend makes from it.
+// A graph as written by cudnn-frontend: unexpanded attention, which is already a config. The GPU determines which graph
+// cudnn-frontend builds from it.
 ReplayedGraph from_frontend(const std::string& text) {
   ReplayedGraph graph;
   graph.is_frontend = true;
@@ -29,7 +29,7 @@ ReplayedGraph from_frontend(const std::string& text) {
   const build::BuildContext context{found.cudnn_version, 0};
   graph.notes = found.notes;
   if (found.stored_plan && found.stored_plan->contains("operationGraph")) {
-    // The graph that cuDNN really received, including score modifiers.
+    // The graph that cuDNN actually received, including score modifiers.
     graph.is_frontend = false;
     graph.logged =
         graph_without_log(importers::import_backend_json((*found.stored_plan)["operationGraph"]), found.cudnn_version);
@@ -53,7 +53,7 @@ ReplayedGraph from_frontend(const std::string& text) {
   return graph;
 }
 
-// A damaged graph loses only itself: the log's other graphs are read.
+// Only the damaged graph is lost; the log's other graphs are read.
 ReplayedGraph readable_from_frontend(const replay::FrontendText& text) {
   std::string problem;
   try {
@@ -70,7 +70,7 @@ ReplayedGraph readable_from_frontend(const replay::FrontendText& text) {
   return graph;
 }
 
-// The log's own facts are kept, however the graph is recognised.
+// The log's own facts are kept, regardless of the recognised config.
 recognise::Recognised recognised_in_log(const replay::LoggedGraph& logged) try {
   return recognise::recognise_graph(logged.imported->graph, {logged.cudnn_version, logged.sm});
 } catch (const std::bad_alloc&) {
@@ -97,7 +97,7 @@ void recognise_all(Replay& replay) {
     replay.graphs.push_back(std::move(graph));
   }
   replay.history.graphs.clear();
-  // If a log has both, cuDNN's own entries show what cudnn-frontend's graphs became.
+  // If a log has both, cuDNN's own entries have the graphs that resulted from cudnn-frontend's.
   const bool has_graphs = !replay.graphs.empty();
   for (const auto& text : replay.history.frontend) {
     ReplayedGraph graph = readable_from_frontend(text);
@@ -112,7 +112,7 @@ void recognise_all(Replay& replay) {
   }
 }
 
-// The catalogue's GPU for the log: by name, else the representative one of its architecture.
+// The catalogue's GPU for the log: by name, otherwise the representative target of its architecture.
 const gpu::Target* gpu_of(const replay::LoggedGraph& logged) {
   gpu::Target seen;
   seen.kind = gpu::Kind::device;
@@ -240,7 +240,7 @@ answer::Question question_of(const Replay& replay, const ReplayedGraph& graph) {
   given.command += fmt::format(" --graph {}", graph.number);
   auto& spec = question.config.spec;
   spec.name = fmt::format("graph {}", graph.number);
-  // The log's outcome is only expected on the log's own GPU.
+  // The log's outcome is expected only on the log's own GPU.
   if (graph.logged.refused())
     if (const gpu::Target* gpu = gpu_of(graph.logged))
       spec.expect.by_target[gpu->id] = attention::ExpectedVerdict::unsupported;

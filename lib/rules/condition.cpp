@@ -70,8 +70,8 @@ void check_operator(const ProblemKey& key, const std::string& name, const JsonVi
   }
 }
 
-// Walks the members directly: items() would build a string for each, and every answer is tested against hundreds of
-// conditions.
+// Iterates over the members directly, because items() would build a string for each, and every answer is tested with
+// hundreds of conditions.
 const Json::object_t& members(const Json& object) {
   return object.get_ref<const Json::object_t&>();
 }

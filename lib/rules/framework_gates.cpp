@@ -25,7 +25,7 @@ std::string plain_name(std::string_view word) {
   return name;
 }
 
-// Splits "torch==2.11", "torch 2.11" or "torch@2.11" in two.
+// Splits "torch==2.11", "torch 2.11" or "torch@2.11" into name and release.
 struct AskedFramework {
   std::string name, release;
 };
@@ -67,8 +67,7 @@ const FrameworkGate& gate_named(const std::string& name, const std::string& word
                                             option, word, did_you_mean(name, all), quoted_list(names)));
 }
 
-// The newest release that the word covers. If its rules were not read, the newest before it; none if it is older than
-// all.
+// The newest release that the word covers. If its rules were not read, the newest read release before it, or none.
 ChosenGate release_of(const FrameworkGate& gate, const std::string& release, const std::string& word,
                       const std::string& option) {
   ChosenGate chosen{&gate, gate.releases.empty() ? nullptr : &gate.releases.back(), ""};
@@ -167,7 +166,7 @@ std::string title_of(const ChosenGate& chosen) {
 }
 
 bool is_in_force(const GateSpan& span, const std::string& release) {
-  // Without known releases, the rules that hold today.
+  // Without known releases, the current rules.
   const std::vector<int> numbers = release.empty() ? std::vector{1'000'000} : *release_numbers(release);
   return span.first <= numbers && (span.end.empty() || numbers < span.end);  // empty numbers come before all others
 }
@@ -192,7 +191,7 @@ std::optional<std::string> frontend_of(const std::vector<ChosenGate>& gates) {
   std::optional<std::string> common;
   for (const ChosenGate& chosen : gates) {
     if (chosen.release == nullptr || chosen.release->frontend.empty()) continue;
-    // "1.22.1" is judged as 1.22.
+    // "1.22.1" counts as 1.22.
     const std::string known = attention::nearest_frontend(FrontendVersion::parse(chosen.release->frontend)->release());
     if (common && common != known) return std::nullopt;
     common = known;

@@ -81,7 +81,7 @@ bool Reader::is_meant(const Releases& of_entry) const {
          (of_entry.until.empty() || asked <= version_numbers(of_entry.until));
 }
 
-// Line numbers are those of the last release that has the lines.
+// Line numbers are from the last release with these lines.
 Source Reader::source(const Group& group, JsonObject& entry, const Releases& of_entry) const {
   const std::string version = of_entry.until.empty() ? rules.version : of_entry.until + ".0";
   std::string base = base_url;
@@ -96,7 +96,7 @@ Source Reader::source(const Group& group, JsonObject& entry, const Releases& of_
   return {fmt::format("{} line {}", text, number), fmt::format("{}{}#L{}", base, group.path, number)};
 }
 
-// The entry's condition combined with its group's; null if neither has one.
+// The entry's condition combined with its group's; null if neither has a condition.
 Json Reader::when(const Group& group, const std::optional<JsonView>& own) const {
   Json mine = own ? condition_in(*own, rules.keys) : Json();
   if (group.when.is_null()) return mine;
@@ -130,7 +130,7 @@ std::string message_in(const JsonView& place, const std::vector<ProblemKey>& key
   return message;
 }
 
-// A rule that no config reaches may give the reason instead of examples.
+// A rule that no config can trigger may have the reason instead of examples.
 Examples examples_or_none(JsonObject& entry) {
   const auto unreachable = entry.find("unreachable");
   if (!unreachable) return take_examples(entry);
@@ -144,7 +144,7 @@ struct BuiltIn {
   std::string file;
   std::string_view text;
   std::once_flag once;
-  std::optional<FrameworkRules> rules;          ///< of the file's own version
+  std::optional<FrameworkRules> rules;          ///< rules of the file's own version
   std::mutex mutex;                             ///< guards `older`
   std::map<std::string, FrameworkRules> older;  ///< earlier releases of the file; entries never move
 };

@@ -12,7 +12,7 @@
 namespace attnprobe::rules {
 namespace {
 
-// A value for messages. A framework's own message writes a cuDNN version as a number; other texts write it with dots.
+// A value for messages. In a framework's own message a cuDNN version is a number; in other texts it has dots.
 std::string filled(const std::string& text, const Json& call, bool with_versions) {
   std::string out = text;
   for (const std::string& name : placeholders_of(text)) {
@@ -39,7 +39,7 @@ bool is_misreading(const GateRule* rule) {
   return rule->status == "wrong results";
 }
 
-// Dates the refusal: the first and the last release with rules of this kind.
+// Sets the first and the last release with rules of this kind.
 void date_rules(GateAnswer& answer, const ChosenGate& chosen, const Json& call, bool misreading) {
   if (chosen.release == nullptr) return;
   const auto& releases = chosen.gate->releases;
@@ -70,7 +70,7 @@ const GateText* first_that_holds(const std::vector<GateText>& texts, const Json&
 
 void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const FrameworkGate& gate = *chosen.gate;
-  const bool is_given = call.contains(names_cudnn);  // a call states what it passes
+  const bool is_given = call.contains(names_cudnn);  // a call itself states its values
   for (const GateKey& gate_key : gate.keys)
     if (!is_given && !gate_key.advice.empty() && call.at(gate_key.key.name) != gate.base.at(gate_key.key.name))
       answer.notes.push_back(gate_key.advice);
@@ -81,10 +81,10 @@ void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& 
     if (one.when.is_null() || holds(one.when, call)) answer.notes.push_back(one.text);
 }
 
-// No rule refuses; determines whether the framework asks cuDNN at all.
+// No rule refuses: determines whether the framework asks cuDNN.
 void add_preference(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const GatePreference* said = nullptr;
-  bool depends = false;  // on GPU or cuDNN
+  bool depends = false;  // depends on GPU or cuDNN
   for (const GatePreference& one : chosen.gate->preferences) {
     if (!is_in_force(one.span, answer.release)) continue;
     said = &one;
@@ -110,7 +110,7 @@ std::string joined_with_and(const std::vector<std::string>& words) {
   return fmt::format("{}", fmt::join(words, ", and "));
 }
 
-// The refusing rules give the text and the answer.
+// Text and answer come from the refusing rules.
 void add_rules(GateAnswer& answer, const ChosenGate& chosen, const std::vector<const GateRule*>& rules,
                const Json& call) {
   std::vector<std::string> what;
@@ -127,7 +127,7 @@ void add_rules(GateAnswer& answer, const ChosenGate& chosen, const std::vector<c
   if (!answer.refused_since.empty()) answer.text += fmt::format(", since {}", answer.refused_since);
 }
 
-// What runs after a silent refusal. If no kernel is left, the refusal is an exception.
+// What runs after a silent refusal. If no kernel remains, the refusal is an exception.
 void add_instead(GateAnswer& answer, const FrameworkGate& gate, const Json& call) {
   const std::string status = answer.refusals.front().status;
   const GateText* instead = first_that_holds(gate.instead, call);
@@ -137,7 +137,7 @@ void add_instead(GateAnswer& answer, const FrameworkGate& gate, const Json& call
   for (GateRefusal& refusal : answer.refusals) refusal.status = "exception";
 }
 
-// Fills in all of the answer except its notes.
+// Fills in the answer except its notes.
 void judge_call(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const FrameworkGate& gate = *chosen.gate;
   answer.framework = gate.framework;
@@ -182,7 +182,7 @@ GateAnswer unknown_answer(const ChosenGate& chosen) {
   return answer;
 }
 
-// "2.5" is 2.5.1 or 2.5.0: if they differ, the answer states both, and the worse counts.
+// "2.5" is 2.5.1 or 2.5.0: if they differ, the answer states both, and the worse one counts.
 void add_other_releases(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const auto same_rules = [](const GateRefusal& a, const GateRefusal& b) { return a.id == b.id; };
   bool differ = false;
@@ -213,12 +213,12 @@ std::optional<std::string> pinned_word(const std::string& pinned) {
   return std::count(pinned.begin(), pinned.end(), '.') < 2 ? version->release() : version->text();
 }
 
-// "1.22.1" is judged as 1.22.
+// "1.22.1" counts as 1.22.
 std::string known_frontend(const std::string& brought) {
   return attention::nearest_frontend(FrontendVersion::parse(brought).value().release());
 }
 
-// The outcome of the call, in a few words, if that cuDNN runs.
+// The outcome of the call with that cuDNN, in a few words.
 std::string outcome_with(const ChosenGate& chosen, Json call, CudnnVersion cudnn) {
   call["cudnn"] = cudnn.number();
   GateAnswer answer;
@@ -239,7 +239,7 @@ std::string outcome_with(const ChosenGate& chosen, Json call, CudnnVersion cudnn
   return "";
 }
 
-// A program with this release installed runs another cuDNN than the one asked, and the outcome may differ.
+// A program with this release uses another cuDNN than the one asked, so the outcome may differ.
 void note_cudnn(GateAnswer& answer, const ChosenGate& chosen, const Json& call, CudnnVersion asked) {
   if (chosen.release == nullptr || chosen.release->cudnn.empty() || !chosen.asked.empty()) return;
   const std::string& pinned = answer.cudnn = chosen.release->cudnn;

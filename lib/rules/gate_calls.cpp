@@ -1,5 +1,5 @@
-// Converts a config to a framework's call: the values of gate keys for a question that has only a config. The help of
-// the keys is in lib/rules/frameworks.
+// Converts a config to a framework's call: the values of gate keys for a question that has only a config. The keys'
+// help is in lib/rules/frameworks.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ bool will_train(const AskedConfig& asked) {
   return asked.spec.pass != attention::Pass::fprop;
 }
 
-// By rule; cuDNN itself may refuse more.
+// By rule; cuDNN may refuse more.
 Json backward_refused(const AskedConfig& asked) {
   if (!will_train(asked)) return false;
   AttentionSpec backward = asked.spec;
@@ -82,7 +82,7 @@ Json nvte_group(const AskedConfig& asked) {
   return k.find('2') != k.npos ? "hd_h2d" : "hd_hd_hd";
 }
 
-// Excludes all that the key's help names: the meaning differs between two frameworks.
+// Excludes everything that the key's help names, because its meaning differs between two frameworks.
 bool is_plain_for_score_mod(const AskedConfig& asked) {
   for (const char* extra :
        {"fp8", "ragged", "paged", "padding", "causal", "bias", "alibi", "dropout", "max_logit", "sink"})
@@ -102,8 +102,8 @@ Json flashinfer_call(const AskedConfig& asked) {
   return asked.spec.seqlen_q <= most_decode_queries ? "decode_auto" : "prefill_cudnn";
 }
 
-// A serving engine's language models are causal and page their cache; encoders of images and diffusion models are not
-// and do not.
+// A serving engine's language models are causal and page their cache; image encoders and diffusion models are not and
+// do not.
 CallValue served_model(bool causal_too, const char* otherwise) {
   return [causal_too, otherwise](const AskedConfig& asked) -> Json {
     const bool is_language = asked.spec.paged || is_set(asked, "decode") || (causal_too && is_set(asked, "causal"));
@@ -118,13 +118,13 @@ Json bias_type(const AskedConfig& asked) {
 
 constexpr double most_of_31_bits = 2147483647;
 
-// Tokens of all sequences, whose lengths may be given one by one.
+// Tokens of all sequences, whose lengths may be given individually.
 double tokens_of(const std::vector<int64_t>& lengths, int64_t batch, int64_t longest) {
   if (lengths.empty()) return static_cast<double>(batch) * static_cast<double>(longest);
   return static_cast<double>(std::accumulate(lengths.begin(), lengths.end(), int64_t{0}));
 }
 
-// The elements of the largest of Q, K and V. A double, since the product may overflow an integer.
+// The elements of the largest of Q, K and V. A double, because the product may overflow an integer.
 double most_elements(const AttentionSpec& s, double tokens_q, double tokens_kv) {
   const auto elements = [](int64_t heads, int64_t head_dim, double tokens) {
     return static_cast<double>(heads) * static_cast<double>(head_dim) * tokens;
@@ -251,7 +251,7 @@ Json describe_gate_call(const FrameworkGate& gate, const AttentionSpec& spec, Cu
     if (found != values.end()) all[name] = found->second({spec, problem});
     if (call.is_object() && call.contains(name)) all[name] = call.at(name);
   }
-  // Only a call has this key; a config has only its fields.
+  // Only calls have this key; configs have only fields.
   if (call.is_object() && !call.empty()) all[names_cudnn] = call.value(names_cudnn, false);
   return all;
 }

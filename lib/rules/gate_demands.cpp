@@ -14,7 +14,7 @@ const FrameworkGate* gate_of(std::string_view framework) {
 }
 
 // The cuDNN at which a condition such as "cudnn": {"min": 91900, "max": 92500} stops holding (or, negated, starts).
-// Unknown if a newer one changes nothing for `cudnn`.
+// Unknown if a newer version changes nothing for `cudnn`.
 CudnnVersion change_above(const Json& bounds, CudnnVersion cudnn, bool negated) {
   const auto bound = [&](const char* key, int64_t beyond) {
     return bounds.contains(key) ? CudnnVersion::from_number(bounds[key].get<int64_t>() + beyond) : CudnnVersion();

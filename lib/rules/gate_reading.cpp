@@ -86,7 +86,7 @@ GateText text_for_some(const JsonView& place, const char* member, const std::vec
   return text;
 }
 
-// One text that always holds ("" for none), or texts for some problems.
+// A text that always applies (may be ""), or texts with conditions.
 std::vector<GateText> texts_in(const JsonView& place, const std::vector<ProblemKey>& keys) {
   std::vector<GateText> texts;
   if (place.json().is_string()) {

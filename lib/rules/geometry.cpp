@@ -10,12 +10,12 @@ namespace {
 
 using attention::AttentionSpec;
 
-// A tensor's sizes and strides, both by batch entry, head, token and head dimension.
+// A tensor's sizes and strides, in the order batch, head, token, head dimension.
 struct StridedTensor {
   std::string_view name;
   attention::Strides sizes, strides;
   DataType type;
-  bool ragged;  // offsets locate a sequence, not its batch stride
+  bool ragged;  // offsets locate a sequence, not the batch stride
 };
 
 // Q, K, V and O; for bprop also dO, dQ, dK and dV. A paged K or V is a pool of blocks and is ignored.
@@ -37,8 +37,8 @@ std::vector<StridedTensor> strided_tensors(const AttentionSpec& s) {
   return tensors;
 }
 
-// Order batch, token, head, head dimension, with stride 1 for the last. An axis of size 1 may be anywhere, and so may
-// the batch of ragged sequences. `compact`: without gaps.
+// Order batch, token, head, head dimension, with stride 1 for the last. An axis of size 1 may be anywhere; so may the
+// batch axis of ragged sequences. `compact`: without gaps.
 bool is_bshd(const StridedTensor& tensor, bool ragged, bool compact) {
   int64_t least = 1;
   for (const size_t axis : {3U, 1U, 2U, 0U}) {
@@ -50,7 +50,7 @@ bool is_bshd(const StridedTensor& tensor, bool ragged, bool compact) {
   return true;
 }
 
-// The tokens of all sequences, of queries or of keys.
+// The number of tokens of all sequences, for queries or keys.
 double all_tokens(const AttentionSpec& s, bool of_queries) {
   const auto& lengths = of_queries ? s.mask.seqlens_q : s.mask.seqlens_kv;
   const auto& total = of_queries ? s.max_total_seqlen_q : s.max_total_seqlen_kv;
@@ -62,7 +62,7 @@ double all_tokens(const AttentionSpec& s, bool of_queries) {
 bool has_row_without_keys(const attention::Mask& mask, int64_t queries, int64_t keys) {
   if (queries == 0) return false;
   const int64_t shift = mask.alignment == attention::Alignment::bottom_right ? keys - queries : 0;
-  // The last row sees the latest keys, the first row the earliest.
+  // The last row sees the last keys, the first row the first keys.
   return keys == 0 || (mask.window_left && queries - 1 + shift - *mask.window_left >= keys) ||
          (mask.window_right && shift + *mask.window_right < 0);
 }

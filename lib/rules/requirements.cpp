@@ -22,7 +22,7 @@ bool gpu_is_met(const RequirementRule& rule, const Json& problem) {
   return rule.sm.is_null() || holds(rule.sm, problem);
 }
 
-// The part that fails the requirement: the version, the GPU, or both.
+// The part that does not meet the requirement: the version, the GPU, or both.
 std::string what_this_is(bool version_met, bool gpu_met, CudnnVersion version, int sm) {
   if (gpu_met) return version.text();
   if (version_met) return fmt::format("sm_{}", sm);
@@ -84,7 +84,7 @@ FrontendAnswer answer_of(const FrameworkRules& rules, const FrameworkRule& rule)
 
 namespace {
 
-// Extends the range of releases over neighbours that also refuse the problem, by any rule.
+// Extends the range of releases to neighbours that also refuse the problem by any rule.
 void tell_releases(FrontendAnswer& refusal, const Json& problem) {
   const auto& all = attention::frontend_releases;
   const auto refuses = [&](size_t i) {

@@ -23,7 +23,7 @@ using graph::Uid;
 constexpr int64_t few_keys = 512, gap_tokens = 8;
 constexpr double largest_dropout_keep = 0.9;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
-// For rows of any length, the log-sum-exp of such scores is below -88, where f32's exponential underflows.
+// For rows of any length, the log-sum-exp of such scores is below -88, so f32's exponential underflows.
 constexpr double far_score = -160, deviation_of_far = 0.125;
 
 bool is_one_of(Role role, std::initializer_list<Role> roles) {
@@ -72,8 +72,8 @@ class Planner {
     return nullptr;
   }
 
-  // The elements of one tensor that are contiguous, if its strides leave gaps for one or two more like it ("bs2hd",
-  // "bsh3d"); else 0. `parts`: the number of tensors that fit.
+  // The contiguous elements of one tensor, if its strides have gaps for one or two further tensors ("bs2hd", "bsh3d");
+  // otherwise 0. `parts`: the number of interleaved tensors.
   static int64_t interleaved(const Tensor& t, int64_t& parts) {
     if (t.dims.size() != 4) return 0;
     auto dims = t.dims, strides = t.strides;
@@ -105,7 +105,7 @@ class Planner {
         if (d.uid == group[i]->uid) d.shares = Sharing{group[0]->uid, static_cast<int64_t>(i) * together};
   }
 
-  // Paged K has no length of its own. A mask or a bias gives it; without one, every block may be full.
+  // Paged K has no length of its own. It comes from a mask or a bias; otherwise every block may be full.
   int64_t keys_of(const graph::SdpaForward& f) const {
     if (!f.page_table_k) return at(f.k).dims[2];
     return f.score_input ? at(*f.score_input).dims[3] : at(*f.page_table_k).dims[2] * at(f.k).dims[2];
@@ -152,7 +152,7 @@ class Planner {
       std::transform(given.begin(), given.end(), all.begin(), [](int64_t n) { return static_cast<int32_t>(n); });
       return all;
     }
-    // The first sequence has full length, so that every row and column is used.
+    // The first sequence has the full length, so that every row and column is used.
     if (vary)
       for (size_t i = 1; i < all.size(); ++i)
         all[i] = static_cast<int32_t>(1 + random_() % static_cast<uint64_t>(most));
@@ -198,8 +198,8 @@ class Planner {
     data_.tensors.push_back(std::move(d));
   }
 
-  // Elements from the first to the last. Scratch is as large as in cudnn-frontend: for every token of the longest
-  // batch, with four bytes per element for any type.
+  // Elements from the first to the last. Scratch memory is as large as in cudnn-frontend: for every token of the
+  // longest batch, with four bytes per element for any type.
   int64_t extent(const Tensor& t) const {
     if (t.ragged_offset && is_scratch(t.role)) {
       const int64_t tokens = batch_ * ((is_kv(t.role) ? seqlen_kv_ : seqlen_q_) + gap());
@@ -225,7 +225,7 @@ class Planner {
   static int64_t token_stride(const Tensor& t) { return t.strides[token_axis(t)]; }
   static bool is_by_head(const Tensor& t) { return t.dims[1] > 1 && t.strides[1] > token_stride(t); }
 
-  // `tokens`: elements from the first token of a head to after its last one.
+  // `tokens`: elements from the first token of a head to the end of its last token.
   static int64_t ragged_extent(const Tensor& t, int64_t tokens) {
     if (!is_by_head(t)) return tokens;
     if (tokens > t.strides[1])
@@ -265,10 +265,10 @@ class Planner {
     }
   }
 
-  // Unused tokens after each ragged sequence.
+  // Number of unused tokens after each ragged sequence.
   int64_t gap() const { return options_.data == DataRegime::gaps ? gap_tokens : 0; }
 
-  // An overflow would mislead the reference too.
+  // An overflow would also distort the reference.
   void check_offsets(Uid uid, int64_t last) const {
     for (const auto& t : graph_.tensors)
       if (t.uid == uid && t.data_type == DataType::i32 && last > std::numeric_limits<int32_t>::max())
@@ -277,7 +277,7 @@ class Planner {
   }
 
   void page_table(const Tensor& t, TensorData& d) {
-    // Blocks in random order, as in a server that has run for a while.
+    // Blocks in random order, as in a long-running server.
     const Tensor* container = find({t.role == Role::page_table_k ? Role::k_container : Role::v_container});
     std::vector<int64_t> blocks(static_cast<size_t>(container == nullptr ? d.elements : container->dims[0]));
     std::iota(blocks.begin(), blocks.end(), 0);

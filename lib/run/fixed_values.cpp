@@ -5,8 +5,9 @@
 namespace attnprobe::run {
 namespace {
 
-// Powers of two, so that scaling and unscaling are exact. P is at most 1, or 2 if dropout keeps half, and e4m3 ends at
-// 448. With standard normal data, outputs and gradients are well below 8; with many keys, those through dP are below 1.
+// Powers of two, so that scaling and unscaling are exact. P is at most 1, or 2 if dropout keeps half, and e4m3's
+// largest number is 448. With standard normal data, outputs and gradients are well below 8; with many keys, gradients
+// through dP are below 1.
 constexpr double scale_of_p = 128, scale_of_outputs = 32, scale_of_d_p = 128;
 
 }  // namespace

@@ -1,5 +1,5 @@
 // A backward graph needs the statistics and the output of its forward pass. Both follow from the graph: its masked
-// scores, up to the exponential that makes P; then softmax and P V.
+// scores, up to the exponential that computes P; then softmax and P V.
 #include <algorithm>
 #include <set>
 
@@ -54,7 +54,7 @@ std::vector<Operation> needed_for(const OpGraph& graph, Uid uid) {
   return operations;
 }
 
-// The EXP that makes P: its input had the statistics subtracted.
+// The EXP that computes P from the scores minus the statistics.
 const Pointwise* exponential(const OpGraph& graph, Uid stats) {
   for (const auto& operation : graph.operations) {
     const auto* op = std::get_if<Pointwise>(&operation);
@@ -82,7 +82,7 @@ std::optional<OpGraph> forward_of(const OpGraph& backward) {
   if (exp == nullptr) return std::nullopt;
   const Uid shifted = exp->x.value(), p = exp->y.value();
 
-  // For scores without the statistics, zero is subtracted.
+  // To get scores without the statistics, subtracts zero.
   GraphBuilder g(backward.tensors);
   const Uid zero = g.scalar("zero", DataType::f32, 0);
   for (Operation operation : needed_for(backward, shifted)) {

@@ -17,7 +17,7 @@ namespace {
 using graph::Role;
 using graph::Tensor;
 
-// All ones is a NaN in every floating type, and no kernel computes exactly that one.
+// All 1 bits are a NaN in every floating type, and no kernel computes exactly this NaN.
 constexpr unsigned char poison = 0xff;
 // The reference's share of the free memory, and its limit on any GPU: more memory does not make it faster.
 constexpr double share_of_memory = 0.6;
@@ -141,7 +141,7 @@ void Problem::fill(const TensorData& d) {
   }
   kernels::FillArgs args = d.fill;
   args.y = buffer.view;
-  // In cuDNN's own order the elements' places are unknown, but all of the memory is theirs.
+  // In cuDNN's own order the elements' positions are unknown, but all of the memory belongs to them.
   if (d.reordered) {
     args.y.offsets = nullptr;
     for (size_t axis = 0; axis < 3; ++axis) args.y.dims[axis] = args.y.strides[axis] = 1;
@@ -158,7 +158,7 @@ void Problem::fill_inputs() {
 
 void Problem::derive_forward() {
   const auto forward = forward_of(expanded_);
-  // The plan's dropout mask may not be known yet; then O is made when it is.
+  // The plan's dropout mask may not be known yet; in this case O is computed later.
   if (!forward || (random_mask() && !mask_known_)) {
     for (const auto& d : data_.tensors)
       if (d.derived) fill(d);
@@ -207,8 +207,8 @@ void Problem::fill_as(Role role, int kind, double a, int64_t start, int64_t grou
   device_.launch(Kernel::fill, args, device_.threads_for(kernels::elements(args.y)));
 }
 
-// Whether positions add numbers to the scores that no input can cancel, such as a relative position. Then some P are 0
-// for any Q and K.
+// Whether position-dependent numbers, such as a relative position, are added to the scores, so that some P are 0 for
+// any Q and K.
 bool adds_positions(const OpGraph& graph) {
   std::set<Uid> positions, scores;
   for (const auto& operation : graph.operations) {
@@ -233,7 +233,7 @@ bool adds_positions(const OpGraph& graph) {
 }
 
 // Finds the mask that the plan uses, for any generator. Equal scores make every visible P the same. With an identity
-// for V (backward: for dO), the output shows the kept ones, one head dimension of columns (rows) at a time.
+// for V (backward: for dO), the output shows which P were kept, one head dimension of columns (rows) at a time.
 void Problem::find_mask(Uid mask, const Execute& execute) {
   const Shape dims = four(tensor(expanded_, mask).dims);
   if (mask_memory_.bytes() == 0) mask_memory_ = Memory(device_, static_cast<size_t>(count(dims)));
@@ -264,8 +264,8 @@ void Problem::find_mask(Uid mask, const Execute& execute) {
   fill_inputs();
 }
 
-// The graph outputs the mask that the plan says it used; O shows whether that is true. Tiles that no query sees are not
-// written: P is 0 there, and the mask's content must not make it NaN.
+// The graph outputs the plan's mask; O shows whether the plan really used it. Tiles that no query sees are not written:
+// P is 0 there, and the mask's content must not turn it into NaN.
 void Problem::read_dumped_mask(Uid mask, const Execute& execute) {
   const Shape dims = four(tensor(expanded_, mask).dims);
   if (mask_memory_.bytes() == 0) mask_memory_ = Memory(device_, static_cast<size_t>(count(dims)));
@@ -314,7 +314,7 @@ void Problem::make_reference(const Execute& execute) {
 }
 
 bool Problem::repeats_alike(const Execute& execute, int64_t repeats) {
-  std::map<Uid, Memory> first;  // by buffer
+  std::map<Uid, Memory> first;  // memory by buffer
   for (const auto& d : data_.tensors) {
     if (d.use != Use::output) continue;
     const Uid buffer = places_.at(d.uid).buffer;

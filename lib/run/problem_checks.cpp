@@ -13,7 +13,7 @@ namespace {
 
 using graph::Tensor;
 
-// Reads one element with a kernel, because ragged offsets are on the device.
+// Uses a kernel to read one element, because ragged offsets are on the device.
 double element(Device& device, View from, const kernels::Place& p) {
   for (size_t axis = 0; axis < 4; ++axis) {
     if (from.dims[axis] == 1) continue;
@@ -31,17 +31,17 @@ double element(Device& device, View from, const kernels::Place& p) {
   return value;
 }
 
-// The maximum of many values, for fp8 graphs. Rounding increases it, and kernels compute it before or after rounding.
-// Four of these units are 12.5 % (cudnn-frontend's tests allow 5 % of the larger of it and 1).
+// The maximum of many values, for fp8 graphs. Rounding increases the maximum, and kernels compute it before or after
+// rounding. Four of these units are 12.5 % (cudnn-frontend's tests allow 5 % of the larger of it and 1).
 constexpr double amax_unit = 0x1p-5;
 bool is_amax(const OpGraph& graph, const Tensor& t) {
   return is_fp8(multiplied_in(graph)) && t.data_type == DataType::f32 && t.dims == std::vector<int64_t>{1, 1, 1, 1};
 }
 
-// Errors that all terms of a row share, so that they do not average out. Sums of exponentials share the rounding of the
-// row's maximum. For maxima near 100, an error of 1.7e-5 was seen (H200, cuDNN 9.19), 4.4 times the limit without this.
-// In statistics, tensor cores truncate sums instead of rounding, so scores of one sign err to one side. For head
-// dimension 504 and scores far below 0, 1.3 times the limit was seen (H100, cuDNN 9.10.2 to 9.28.1).
+// Errors shared by all terms of a row, which do not average out. Sums of exponentials share the rounding of the row's
+// maximum. For maxima near 100, an error of 1.7e-5 was seen (H200, cuDNN 9.19), 4.4 times the limit without this. In
+// statistics, tensor cores truncate sums instead of rounding, so scores of one sign err to one side. For head dimension
+// 504 and scores far below 0, 1.3 times the limit was seen (H100, cuDNN 9.10.2 to 9.28.1).
 double shared_error(graph::Role role) {
   if (role == graph::Role::stats) return 2;
   return role == graph::Role::row_sum || role == graph::Role::sum_exp ? 8 : 1;
@@ -178,7 +178,7 @@ probe::OutputFindings Problem::compare(const TensorData& d) {
     found.of_allowed = finite(worst.most);
     found.allowed_abs = worst.allowed;
     found.allowed_rel = worst.reference > 0 ? worst.allowed / worst.reference : 0;
-    // Also shows a single number that only the norm finds wrong.
+    // Also covers a single number, for which only the norm finds the error.
     if (first < 0 && found.elements == 1 && found.relative_l2.value_or(0) > found.allowed_l2) first = 0;
     if (first >= 0) {
       const kernels::Place p = kernels::place(args.out, first);

@@ -41,8 +41,8 @@ class GpuRunner : public Runner {
       outcome.time = time_plan(gpu_, execute, options);
     });
     if (probe::ran(*outcome.run)) return outcome;
-    // cuDNN may also be the first to notice a kernel's failure. The context is checked, so that the next plan is not
-    // blamed.
+    // cuDNN may also be the first to notice a kernel's failure, so the context is checked to avoid blaming the next
+    // plan.
     if (!outcome.run->context_lost) {
       probe::RunFindings afterwards;
       guarded(afterwards, [&] { gpu_.wait(); });

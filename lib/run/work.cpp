@@ -16,7 +16,7 @@ double bytes_of(const graph::Tensor& tensor) {
   return elements * bits_of(tensor.data_type) / 8;
 }
 
-// The type's name in matmul_rates; "" for a type that attention does not multiply.
+// The type's name in matmul_rates; "" for types not used in matrix products.
 std::string rate_name(DataType type) {
   if (is_fp8(type)) return "fp8";
   return type == DataType::f16 || type == DataType::bf16 || type == DataType::f32 ? std::string(name_of(type)) : "";

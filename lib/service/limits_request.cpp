@@ -11,7 +11,7 @@
 namespace attnprobe::service {
 namespace {
 
-// A single config may leave out the varied fields and a shape; several configs must be complete.
+// A single config may omit the varied fields and a shape; several configs must be complete.
 void read_config(const std::optional<JsonView>& config, const JsonView& params, limits::QuestionWords& words) {
   const bool is_single = !config || (config->json().is_object() && !config->json().contains("configs"));
   if (!is_single) {
@@ -27,7 +27,7 @@ void read_config(const std::optional<JsonView>& config, const JsonView& params, 
   };
 }
 
-// A value like an option's: single, or an array for a repeated option.
+// A value as for an option: single, or an array for a repeated option.
 std::vector<std::string> option_words(const std::optional<JsonView>& value) {
   if (!value) return {};
   return value->json().is_string() ? std::vector{value->text()} : value->texts();

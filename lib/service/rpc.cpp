@@ -62,7 +62,7 @@ Json parse(std::string_view request) try {
   throw RpcError(parse_error, e.what());
 }
 
-// An id that the answer can repeat unchanged: its number fits a double.
+// An id that the answer can repeat unchanged: a number must fit in a double.
 bool is_id(const Json& id) {
   constexpr double exact = 9007199254740992;  // 2^53
   return id.is_string() || id.is_null() || id.is_number_integer() ||
@@ -71,7 +71,7 @@ bool is_id(const Json& id) {
 
 }  // namespace
 
-// What cancel() and stop_all() find while it exists.
+// Registers the request for cancel() and stop_all() during its lifetime.
 class Rpc::Request {
  public:
   explicit Request(Rpc& of) : rpc_(of) {}

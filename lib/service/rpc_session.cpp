@@ -25,7 +25,7 @@ namespace attnprobe::service {
 struct Session::State {
   explicit State(std::string program_) : program(std::move(program_)) {}
 
-  // Opened on first use, since a session may only explain.
+  // Opened on first use, because some sessions only explain texts.
   asking::WalkCache* cache() {
     std::call_once(cache_once, [this] { cache_ = asking::usual_cache({}); });
     return cache_.get();
@@ -115,7 +115,7 @@ Json Session::call(const std::string& method, const JsonView& params, const std:
   take_none(params);
   if (method == "version") return {{"version", report::tool_version()}, {"schema", "attnprobe/report/1"}};
   if (method == "targets") return targets();
-  return libraries();  // the last of method_names(), against which every request is checked
+  return libraries();  // the last of method_names(); requests were checked with that list
 }
 
 }  // namespace attnprobe::service

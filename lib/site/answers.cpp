@@ -32,7 +32,7 @@ Axes axes_of(const report::MatrixAxes& matrix, const std::string& title) {
   axes.title = !title.empty() ? title : !matrix.title.empty() ? matrix.title : "cuDNN attention support";
   for (const auto& name : matrix.configs) axes.configs.push_back({name, config_address(name)});
   axes.summaries.resize(axes.configs.size());
-  // A family has the place of its oldest GPU.
+  // A family is sorted by its oldest GPU.
   std::map<std::string, int> oldest;
   for (const auto& target : matrix.targets) {
     const auto [known, is_new] = oldest.try_emplace(target.architecture, target.sm);

@@ -9,7 +9,7 @@
 namespace attnprobe::site {
 namespace {
 
-// Approximate widths in Verdana or DejaVu Sans at 11 pixels; textLength gives the text this width in any font.
+// Approximate widths in Verdana or DejaVu Sans at 11 pixels; textLength forces this width in any font.
 int width_of(const std::string& text) {
   double width = 0;
   for (const char c : text)
@@ -19,7 +19,7 @@ int width_of(const std::string& text) {
   return static_cast<int>(std::ceil(width));
 }
 
-// White is readable on each of them (WCAG AA).
+// White text is readable on each of them (WCAG AA).
 std::string_view colour_of(Word word) {
   const std::string_view style = style_of(word);
   return style == "yes"    ? "#0b5cad"

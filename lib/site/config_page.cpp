@@ -72,7 +72,7 @@ Json config_json(const Axes& axes, size_t config, const report::CellTable& table
       const Json answer = answer_json(table.answer(table.cells[cell]));
       const auto [place, is_new] = known.try_emplace(json_text(answer), known.size());
       if (is_new) json["answers"].push_back(answer);
-      // A version that was not asked ends a run: a run's answer holds for each of its versions.
+      // A version that was not asked ends a run, because a run's answer must apply to each of its versions.
       const bool goes_on = v > 0 && !runs.empty() && runs.back()["to"] == axes.cudnns[v - 1].name &&
                            runs.back()["answer"] == place->second;
       if (goes_on)

@@ -10,10 +10,10 @@ namespace attnprobe::trace {
 
 class LogFolder {
  public:
-  /// Creates a new folder only for this user (0700). Uses `keep` if not empty: it must not exist, or must be an empty
-  /// folder of this user in which no other user can create links. Otherwise the folder is in $TMPDIR, /tmp,
-  /// $XDG_RUNTIME_DIR or /dev/shm: the first whose files can release blocks piece by piece. Removes the folders of this
-  /// user's killed traces. Throws Error(usage) for an unusable `keep`, Error(environment) if no location works.
+  /// Creates a new folder only for this user (0700). Uses `keep` if not empty. It must not exist, or be an empty folder
+  /// of this user in which no other user can create links. Otherwise the folder is in $TMPDIR, /tmp, $XDG_RUNTIME_DIR
+  /// or /dev/shm: the first whose files can release blocks piece by piece. Removes the folders of this user's killed
+  /// traces. Throws Error(usage) for an unusable `keep`, Error(environment) if no location works.
   explicit LogFolder(const std::filesystem::path& keep);
   /// Removes everything except kept files.
   ~LogFolder();

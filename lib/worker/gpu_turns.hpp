@@ -38,9 +38,9 @@ class GpuTurns {
     size_t count_ = 0;
   };
 
-  /// A turn to start a worker on the GPU. Two at a time, because the driver mostly serves one process after the other:
-  /// 17 workers at a time needed 5.0 s, a single worker 0.43 s (H100, driver 580). Waits like build(), but not for the
-  /// owner of the GPU, whose worker may have been lost.
+  /// A turn to start a worker on the GPU. Two at a time, because the driver mostly serves one process after the other.
+  /// Starting 17 workers at a time took 5.0 s, a single worker 0.43 s (H100, driver 580). Waits like build(), but not
+  /// for the owner of the GPU, whose worker may have been lost.
   Held open();
   /// A turn to build one plan. Waits while the maximum number is building, and while a quiet turn is active or awaited.
   Held build() { return build(1); }

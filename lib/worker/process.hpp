@@ -25,8 +25,8 @@ struct ProcessEnd {
 
   /// "signal 11 (SIGSEGV, Segmentation fault)", "exit status 3".
   std::string text() const;
-  /// Whether it ended by a signal that processes do not send to themselves (SIGKILL, SIGTERM, SIGHUP, SIGINT): from the
-  /// kernel when memory runs out, a batch system or a user.
+  /// Whether it ended by a signal that processes do not send to themselves (SIGKILL, SIGTERM, SIGHUP, SIGINT). The
+  /// kernel (out of memory), a batch system or a user may send one.
   bool is_from_outside() const;
 };
 

@@ -20,7 +20,7 @@ namespace {
 
 constexpr size_t most_axes = 8;
 
-// How to read a framework's calls.
+// How to read the calls of a framework.
 struct CallForm {
   Caller caller;
   std::string option;                   // "--torch"
@@ -56,7 +56,7 @@ bool says_dtype(const Json& tensor) {
   return tensor.is_object() && tensor.contains("dtype") && !tensor["dtype"].is_null();
 }
 
-// The inputs without a type, if the call has no type for them either.
+// The inputs without a type, if the call itself also has no type.
 std::vector<std::string> untyped_inputs(const Json& call) {
   std::vector<std::string> names;
   if (!call.is_object() || says_dtype(call)) return names;
@@ -86,7 +86,7 @@ class CallReader {
     return call;
   }
 
-  // An option that no call uses is a mistake.
+  // An option that no call uses is an error.
   void check_dtype_was_used() const {
     if (!reading_.dtype || is_dtype_used_ || !own_type_) return;
     throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" fills in what a call lacks, and the call has {} already",
@@ -94,7 +94,7 @@ class CallReader {
   }
 
  private:
-  // The type of another input, since all inputs usually share one.
+  // The type of another input, because inputs usually share a type.
   Json missing_type(const Json& call) const {
     if (reading_.dtype) return name_of(*reading_.dtype);
     for (const char* name : {"query", "key", "value"})
@@ -108,7 +108,7 @@ class CallReader {
   std::optional<DataType> own_type_;
 };
 
-// Finds lines that a program printed, among other text.
+// Finds a program's printed lines among other text.
 std::vector<FrameworkCall> calls_in_lines(std::string_view text, const std::string& file_name, const std::string& mark,
                                           CallReader& reader) {
   std::vector<FrameworkCall> calls;
@@ -136,7 +136,7 @@ bool is_read(const std::string& framework) try {
   return false;
 }
 
-// Calls in a program's source, which a bug report may include. The release is the one named in the text.
+// Calls in a program's source, which a bug report may include. The text names the release.
 std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::string& file_name, const CallForm& form,
                                            CallReader& reader) {
   const std::string framework(name_of(form.caller));

@@ -51,7 +51,7 @@ std::optional<attention::Bias> bias_of_scores(const std::array<int64_t, 4>& shap
   return bias;
 }
 
-// true, or the lengths themselves.
+// true, or the lengths.
 bool lengths_in(JsonObject& object, const char* key, const AttentionSpec& spec, std::vector<int64_t>& lengths) {
   const auto given = object.find_set(key);
   if (!given) return false;
@@ -131,7 +131,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
   const bool trains_inputs = q.requires_grad || k.requires_grad || v.requires_grad;
   bool trains = trains_inputs;
   if (const auto given = object.find_set("grad")) trains = trains || given->boolean();
-  call.keys["bias_requires_grad"] = false;  // a mask becomes a bias too; no rule of JAX refuses its gradient
+  call.keys["bias_requires_grad"] = false;  // a mask also becomes a bias; JAX has no rule against its gradient
   std::optional<std::array<int64_t, 4>> added;
   std::optional<DataType> added_type;
   bool has_bias = false;
@@ -159,7 +159,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
     call.keys["mask_columns"] = (*added)[3];
     call.keys["mask_dtype"] = name_of(*added_type);
     spec.bias = bias_of_scores(*added, spec);
-    // Before JAX 0.8.1, XLA did not tell cuDNN the bias's type, so cuDNN reads any bias as Q's type.
+    // Before JAX 0.8.1, XLA did not declare the bias's type, so cuDNN reads any bias as Q's type.
     if (spec.bias && *added_type != q_type && !is_before(release, "0.8.1")) spec.bias->dtype = added_type;
     if (!spec.bias)
       call.notes.emplace_back("bias and mask do not broadcast to the scores: the graphs are without them");
@@ -172,11 +172,11 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
   if (trains) {
     AttentionSpec& backward = call.graphs.back();
     backward.mask.padding_after_stats = spec.mask.padding;
-    // A boolean mask has no gradient that a caller could use, but JAX before 0.11.1 computes it.
+    // Callers cannot use the gradient of a boolean mask, but JAX before 0.11.1 computes it.
     if (backward.bias) {
       backward.bias->grad = has_bias || is_before(release, "0.11.1");
-      // XLA declares the type of the bias, but not of dBias. cuDNN refuses an f32 dBias, but not JAX's call (H100, JAX
-      // 0.11.2).
+      // XLA declares the type of the bias, but not of dBias. cuDNN refuses an f32 dBias, but accepts JAX's call (H100,
+      // JAX 0.11.2).
       if (backward.bias->grad && backward.bias->dtype) backward.bias->grad_dtype = backward.dtype;
     }
   }

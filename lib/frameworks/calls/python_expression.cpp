@@ -23,7 +23,7 @@ class Evaluator {
  public:
   explicit Evaluator(PythonScope& scope) : scope_(&scope) {}
 
-  // Counts the value; one that is too large becomes unknown.
+  // Counts the value; if it is too large, it becomes unknown.
   PythonValue of(const PythonNode& node) {
     if (!node) fail(node, "a value is missing");
     if (depth_ == deepest_python) fail(node, "it is nested too deeply");
@@ -103,7 +103,7 @@ class Evaluator {
     if (type == "ellipsis") return "...";
     if (type == "slice") return ":";
     if (type == "ERROR") fail(node, "this is not Python");
-    for (const PythonNode& one : node.children()) of(one);  // calls in it
+    for (const PythonNode& one : node.children()) of(one);  // calls inside it
     return unknown_value();
   }
 
@@ -157,7 +157,7 @@ class Evaluator {
     return repeated_list(Json::array({value}), static_cast<int64_t>(count));
   }
 
-  // {"dtype": torch.half}, to be passed on with **.
+  // {"dtype": torch.half}, for passing with **.
   PythonValue dictionary(const PythonNode& node) {
     PythonValue named = Json::object();
     for (const PythonNode& one : parts(node)) {

@@ -15,7 +15,7 @@ using re2::StringPiece;
 
 constexpr size_t most_lines = 20'000, longest_line = 8'000, most_text = 300'000, most_parsed = 250'000, most_tries = 40;
 
-// Whether the line has two adjacent words without a keyword, which Python does not allow.
+// Whether the line has two adjacent words without a keyword, which Python forbids.
 bool has_prose(StringPiece line) {
   static const RE2 word("([^\\w\"'#=([{]*)(\\w+(?:'(?:s|t|re|ve|ll|d|m)\\b)?)");
   static const std::set<std::string_view> keywords{
@@ -32,7 +32,7 @@ bool has_prose(StringPiece line) {
   return false;
 }
 
-// Whether the line belongs to the report around a program. The grammar would join "Code:" with the line below it.
+// Whether the line belongs to the text around a program. The grammar would join "Code:" with the next line.
 bool is_of_a_report(StringPiece line) {
   static const RE2 mark("\\s*(?:```|~~~|Traceback \\(|File \"|[\\^~ ]+$)"), title("[^()\\[\\]{}=\"]*:[*_]*\\s*"),
       quotes("\"\"\"|\'\'\'"),
@@ -42,7 +42,7 @@ bool is_of_a_report(StringPiece line) {
   return RE2::Consume(&line, mark);
 }
 
-// The lines that may be source, in their places, without prompts and the numbers of a listing.
+// The lines that may be source, at their positions, without prompts and a listing's line numbers.
 std::string lines_in(std::string_view text) {
   static const RE2 prompt("(?:(?:>>>|\\.\\.\\.|>|In \\[[^\\]]*\\]:|%+\\w+)(?: |$))+"),
       numbered("(?:-+>)?\\s*\\d+(?: \\||  )(.*)");

@@ -19,7 +19,7 @@ namespace attnprobe::frameworks {
 namespace {
 
 constexpr size_t most_calls = 16;
-constexpr int times_read = 3;  // calls below a function give the values of its parameters
+constexpr int times_read = 3;  // calls below a function determine the values of its parameters
 
 std::string last_word(const std::string& path) {
   return path.substr(path.rfind('.') + 1);
@@ -66,7 +66,7 @@ class SourceReader {
     return type == "module" || type == "block" || type == "ERROR" || type.ends_with("_clause") || node.is_statement();
   }
 
-  // Python that is not understood is skipped.
+  // Skips Python that it does not understand.
   void read(const PythonNode& node) try {
     if (node.type() == "function_definition")
       define(node.field("name").text(), node.field("parameters"));
@@ -99,7 +99,7 @@ class SourceReader {
     for (size_t i = 0; i < names.size(); ++i) bind(names[i], list[i], depth + 1);
   }
 
-  // def attend(q, k, v, causal=True): the defaults, unless a call gave other values.
+  // def attend(q, k, v, causal=True): the defaults, unless a call passed other values.
   void define(std::string_view function, const PythonNode& parameters) {
     auto& names = functions_[std::string(function)];
     names.clear();
@@ -157,7 +157,7 @@ class SourceReader {
     if (!context.empty()) backends_.push_back(context);
   }
 
-  // Adds the call as it was passed, without unknown arguments, but with a note on each.
+  // Adds the call without unknown arguments, but with a note on each of them.
   PythonValue add_call(const std::string& framework, const PythonArguments& given, int64_t line) {
     static const std::vector<std::string>
         of_torch = split("query key value attn_mask dropout_p is_causal enable_gqa scale", ' '),
@@ -230,8 +230,8 @@ class SourceReader {
   std::string program_;
   bool names_jax_ = false, takes_jax_gradient_ = false, calls_backward_ = false;
   PythonScope scope_;
-  std::map<std::string, std::vector<std::string>, std::less<>> functions_;  // their parameters
-  std::map<std::string, size_t> firsts_;  // the value that a loop runs over, and its length
+  std::map<std::string, std::vector<std::string>, std::less<>> functions_;  // the functions' parameters
+  std::map<std::string, size_t> firsts_;  // the value that a loop iterates over, and its length
   std::vector<Json> backends_;
   Json switches_ = Json::object();  // torch.backends.cuda.enable_flash_sdp(False)
   std::string autocast_;

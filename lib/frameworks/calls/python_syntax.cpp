@@ -45,7 +45,7 @@ size_t PythonTree::first_error() const {
     }
   }
   ts_tree_cursor_delete(&cursor);
-  // At the outermost level, the error is what should follow.
+  // At the outermost level, the text after this node is the error.
   return depth < 2 ? ts_node_end_byte(node) : ts_node_start_byte(node);
 }
 

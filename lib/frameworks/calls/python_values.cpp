@@ -46,7 +46,7 @@ bool is_one_of(std::string_view words, const std::string& name) {
   return words.find("|" + name + "|") != std::string_view::npos;
 }
 
-// The type that a method such as half() casts to; "": another method.
+// The target type of a cast such as half(); "" for other methods.
 std::string cast_of(const std::string& name) {
   if (name == "half") return "float16";
   if (name == "float") return "float32";
@@ -80,14 +80,14 @@ std::optional<std::string> dtype_word(const Json& value) {
   return parse_word<DataType>(word) ? std::optional(word) : std::nullopt;
 }
 
-// The argument at this place, or with one of these names; null: neither.
+// The argument at this position or with one of these names; null: neither.
 Json argument(const PythonArguments& given, size_t at, std::initializer_list<const char*> names) {
   for (const char* name : names)
     if (given.named.contains(name)) return given.named[name];
   return given.values.size() > at ? given.values[at] : Json();
 }
 
-// The axis that an argument counts, from the end if negative.
+// The axis that an argument means; negative values count from the end.
 std::optional<size_t> axis_in(const Json& axis, size_t rank) {
   if (!axis.is_number_integer()) return std::nullopt;
   const auto at = axis.get<int64_t>(), size = static_cast<int64_t>(rank);
@@ -253,7 +253,7 @@ PythonValue arithmetic(const std::string& sign, const PythonValue& a, const Pyth
   }
   if (!a.is_number() || !b.is_number()) return unknown_value();
   const bool is_whole = a.is_number_integer() && b.is_number_integer();
-  const auto x = a.get<long double>(), y = b.get<long double>();  // which hold every int64_t
+  const auto x = a.get<long double>(), y = b.get<long double>();  // which can represent every int64_t
   long double result = std::numeric_limits<long double>::quiet_NaN();
   if (sign == "+") result = x + y;
   if (sign == "-") result = x - y;

@@ -19,7 +19,7 @@ using attention::AttentionSpec;
 using attention::Strides;
 using attention::TensorLayout;
 
-// Q, K or V in four dimensions. A call with three has batch 1 (PyTorch 2.14; older ones refuse it).
+// Q, K or V in four dimensions. A call with three has batch 1 (PyTorch 2.14; older releases refuse it).
 struct TorchInput {
   attention::TensorShape shape;
   Strides strides{};
@@ -49,7 +49,8 @@ std::string order_of(const TorchInput& input) {
   return axes;
 }
 
-// A new tensor of that shape, in the memory order of another one. A layout has a name if the head dimension comes last.
+// A new tensor of that shape, in the memory order of another tensor. A layout has a name if the head dimension comes
+// last.
 TensorLayout dense_in_order(const TorchInput& of, const attention::TensorShape& shape) {
   const std::string order = order_of(of);
   if (attention::strides_of(order, shape)) return {order, {}};
@@ -63,7 +64,7 @@ TensorLayout dense_in_order(const TorchInput& of, const attention::TensorShape& 
   return {"", strides};
 }
 
-// A new tensor like this one: with the same strides if it is dense, else with its memory order.
+// A new tensor like this one: with the same strides if dense, otherwise with the same memory order.
 TensorLayout dense_like(const TorchInput& input, const TensorLayout& layout) {
   const bool is_named = !layout.strides && attention::without_interleave(layout.axes) == layout.axes;
   return is_named ? layout : dense_in_order(input, input.shape);
@@ -132,7 +133,7 @@ std::optional<attention::Bias> bias_of(const CallTensor& mask, const AttentionSp
   attention::Bias bias;
   bias.shape = has_heads ? "bhss" : "b1ss";
   if (strides != Strides{to[1] * to[2] * to[3], to[2] * to[3], to[3], 1}) bias.strides = strides;
-  // Before 2.14, PyTorch does not tell cuDNN the mask's type, so cuDNN reads any mask as Q's type.
+  // Before 2.14, PyTorch does not declare the mask's type, so cuDNN reads any mask as Q's type.
   if (mask.dtype == DataType::f32 && spec.dtype != DataType::f32 && !is_before(release, "2.14.0"))
     bias.dtype = mask.dtype;
   return bias;
@@ -156,15 +157,15 @@ void describe_mask(Json& keys, const CallTensor& mask, DataType q_type) {
 
 struct Backend {
   const char* word;     // as in torch.nn.attention.SDPBackend
-  const char* enabled;  // torch.backends.cuda.…(), also a key of the gate
+  const char* enabled;  // torch.backends.cuda.…(), also the key in the gate
 };
 constexpr std::array<Backend, 4> backends{{{"CUDNN_ATTENTION", "cudnn_sdp_enabled"},
                                            {"FLASH_ATTENTION", "flash_sdp_enabled"},
                                            {"EFFICIENT_ATTENTION", "mem_efficient_sdp_enabled"},
                                            {"MATH", "math_sdp_enabled"}}};
 
-// The enabled backends: the process's own switches, and those that sdpa_kernel() around the call names. Without
-// set_priority the order of its list does not count.
+// The enabled backends: the process's own switches, and those in a surrounding sdpa_kernel(). Without set_priority, the
+// order of its list is irrelevant.
 void read_backends(JsonObject& object, Json& keys) {
   std::vector<std::string> named;
   if (const auto given = object.find_set("backend")) {

@@ -15,7 +15,7 @@ namespace {
 using answer::Answer;
 using answer::Verdict;
 
-// The only backend that a call of this type can have.
+// The only possible backend for a call of this type.
 std::string backend_of(const TransformerEngineQuery& query) {
   return is_fp8(query) ? "FP8" : "F16_arbitrary_seqlen";
 }
@@ -33,7 +33,7 @@ bool answered(const Answer& result) {
          result.verdict != Verdict::error;
 }
 
-// cuDNN's reason for one pass that it does not run.
+// cuDNN's reason for not supporting one pass.
 std::string reason_of(const Answer& result) {
   if (result.verdict == Verdict::supported)
     return "mode A has no engine config that works; other modes do, but Transformer Engine asks only A";

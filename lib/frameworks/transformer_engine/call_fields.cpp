@@ -56,7 +56,7 @@ std::string as_one_of(const JsonView& view, const std::vector<std::string>& allo
   return word;
 }
 
-// NVTEDType, under the names of TE, PyTorch or attnprobe. Leaves out types that no attention tensor of TE has.
+// NVTEDType, under the names of TE, PyTorch or attnprobe. Excludes types that TE's attention tensors do not have.
 DataType as_type(const JsonView& view) {
   static const std::vector<std::pair<std::string, DataType>> types = {
       {"float16", DataType::f16},         {"bfloat16", DataType::bf16},
@@ -157,7 +157,7 @@ std::vector<std::string> reader_names() {
   return names;
 }
 
-// Checks that every required field is present, and lists the values assumed for absent ones.
+// Checks that every required field is present, and lists the values assumed for absent fields.
 class Completion {
  public:
   Completion(Query& query, const Json& fields) : query_(query), fields_(fields) {}
@@ -234,7 +234,7 @@ class Completion {
 
 std::string transformer_engine_place(const attention::Origin& origin, const std::string& field) {
   std::string where = origin.file;
-  // In a log, the place is a line and fields are words; in JSON, the place is a pointer that ends with the field.
+  // In a log, the place is a line and fields are words; in JSON, it is a pointer that ends with the field.
   const bool in_log = !origin.pointer.empty() && origin.pointer.front() != '/';
   if (in_log)
     where += fmt::format(":{}", origin.pointer);

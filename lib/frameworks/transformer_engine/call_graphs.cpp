@@ -26,15 +26,15 @@ int64_t round_up(int64_t value, int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-// TE rounds ragged batches and token counts up, so that one graph serves many calls. It uses powers of two in a middle
-// range, the smallest of them below it, and multiples of a step above it (utils.cu).
+// TE rounds ragged batches and token counts up, so that one graph serves many calls. Between two bounds it rounds to
+// powers of two, below them to the smallest of these, above them to multiples of a step (utils.cu).
 int64_t bucket(int64_t value, int64_t least, int64_t largest_power, int64_t step) {
   if (value <= least) return least;
   if (value <= largest_power) return static_cast<int64_t>(std::bit_ceil(static_cast<uint64_t>(value)));
   return round_up(value, step);
 }
 
-// From these versions on the frontend accepts cumulative lengths, and TE leaves the forward batch unchanged.
+// From these versions on, cudnn-frontend accepts cumulative lengths, and TE leaves the forward batch unchanged.
 bool cumulative_lengths(const Query& query, const Device& device) {
   const bool dropout = query.is_training && query.dropout > 0;
   return has_fact(is_fp8(query) ? "cumulative_lengths_fp8" : "cumulative_lengths", device) && !dropout;
@@ -47,7 +47,7 @@ class Builder {
   TransformerEngineGraphs run() {
     if (query_.q_dtype != query_.kv_dtype || query_.attn_mask_type == NvteMask::arbitrary ||
         query_.bias_type == NvteBias::pre_scale_bias || !has_scaling() || query_.q_dtype == DataType::f32)
-      return {};  // refused before any graph
+      return {};  // refused before a graph is built
     out_.forward = forward();
     if (query_.is_training) out_.backward = backward();
     note_unseen();
@@ -57,13 +57,13 @@ class Builder {
   }
 
  private:
-  // Whether this scaling has graphs at all.
+  // Whether graphs exist for this scaling.
   bool has_scaling() const {
     return query_.scaling_mode == NvteScaling::delayed_tensor_scaling ||
            (is_fp8(query_) && query_.scaling_mode == NvteScaling::mxfp8_1d_scaling);
   }
 
-  // Checks for graphs that attnprobe's configs cannot hold, such as packed Q, K and V with unequal heads.
+  // Checks for graphs that attnprobe's configs cannot express, such as packed Q, K and V with unequal heads.
   void check(const std::optional<attention::AttentionSpec>& spec) const {
     if (!spec) return;
     const auto found = contradictions(*spec);
@@ -78,7 +78,7 @@ class Builder {
   void unseen(const std::string& field, const std::string& given, const std::string& why) {
     out_.not_seen.push_back({field, given, why});
   }
-  bool noting() const { return !out_.forward; }  // the backward graph would repeat the notes
+  bool noting() const { return !out_.forward; }  // otherwise the backward graph would repeat the notes
 
   attention::AttentionSpec common() {
     attention::AttentionSpec spec;
@@ -131,7 +131,7 @@ class Builder {
                      : fmt::format("becomes {}: the mask decides", in_graph));
   }
 
-  // Dims as cuDNN sees them: for ragged tensors TE passes the token count of all sequences.
+  // Dims as passed to cuDNN: for ragged tensors, TE passes the token count of all sequences.
   void set_dims(attention::AttentionSpec& spec, bool forward) {
     spec.batch = query_.batch_size;
     spec.seqlen_q = query_.max_seqlen_q;
@@ -146,7 +146,7 @@ class Builder {
     if (ragged_q(query_)) spec.seqlen_q = bucket(query_.num_tokens_q, 1024, 32768, 32768);
     if (ragged_kv(query_)) spec.seqlen_kv = bucket(query_.num_tokens_kv, 1024, 32768, 32768);
     const char* why = "one of the batch and token sizes for which Transformer Engine builds a ragged graph";
-    // With cumulative lengths the two graphs have different batches.
+    // With cumulative lengths, forward and backward graphs have different batches.
     const bool backward_only = !forward && cumulative_lengths(query_, device_);
     if (spec.batch != query_.batch_size && (noting() || backward_only))
       changed("batch_size", std::to_string(query_.batch_size),
@@ -204,7 +204,7 @@ class Builder {
     return spec;
   }
 
-  // An FP8 output (forward) or gradient (backward) means scales from earlier steps.
+  // An FP8 output (forward) or gradient (backward) implies scales from earlier steps.
   attention::Fp8Scaling scaling(DataType result) const {
     if (query_.scaling_mode == NvteScaling::mxfp8_1d_scaling) return attention::Fp8Scaling::mxfp8;
     const bool fp8 = is_fp8(result);
@@ -249,7 +249,7 @@ class Builder {
                       "size",
                       query_.origin.file, query_.name, v.page_size, k.page_size));
     spec.paged = attention::Paged{k.page_size, true, true, kv_format(query_), false};
-    spec.k = spec.v = attention::TensorLayout{"bhsd", {}};  // of the loaded tensors, which are virtual
+    spec.k = spec.v = attention::TensorLayout{"bhsd", {}};  // layout of the loaded tensors, which are virtual
     const int64_t pages = spec.batch * pages_of(k);
     if (k.num_pages != pages || v.num_pages != pages)
       changed("num_pages", fmt::format("{} and {}", k.num_pages, v.num_pages),
@@ -260,8 +260,8 @@ class Builder {
     return (query_.max_seqlen_kv + cache.page_size - 1) / cache.page_size;
   }
 
-  // TE's 16-bit graphs give O, dO and the gradients the layouts of Q, K and V, ignoring the formats. These graphs use
-  // the formats and note a difference.
+  // TE's 16-bit graphs ignore the formats: O, dO and the gradients have the layouts of Q, K and V. attnprobe's graphs
+  // use the formats, with a note if they differ.
   void note_layouts() {
     if (is_fp8(query_)) {
       if (!query_.qkv_scale_inv_format.empty() && query_.qkv_scale_inv_format != q_format(query_))

@@ -15,7 +15,7 @@ namespace {
 
 using Query = TransformerEngineQuery;
 
-// Parses JSON; the error adds that a log is accepted too.
+// Parses JSON; errors add that a log is also accepted.
 Json parse_calls(std::string_view text, const std::string& file) try {
   return parse_json(text, {file});
 } catch (const Error& e) {

@@ -44,8 +44,8 @@ std::string without_line_ends(std::string_view text) {
   return out;
 }
 
-// Splits the dict that begins at `at` ("{") into keys and raw values. Moves `at` past its end, or to npos if it has
-// none.
+// Splits the dict that begins at `at` ("{") into keys and raw values. Moves `at` past its end, or to npos if the end is
+// missing.
 Dict cut(std::string_view text, size_t& at) {
   Dict dict;
   ++at;
@@ -102,7 +102,7 @@ std::vector<int64_t> integers_in(const std::string& text) {
   return numbers;
 }
 
-// Fields that the call does not have, for which a value may mean that TE's Python decides without asking.
+// Fields that are not in the call: some of their values mean that TE's Python code decides without asking.
 const std::map<std::string, std::string>& outside_fields() {
   static const std::map<std::string, std::string> fields = {
       {"context_parallel", "each rank asks about its own share of the heads or tokens; this dump has all of them"},
@@ -167,7 +167,7 @@ class Dump {
     return numbers.front();
   }
 
-  // A field that the dump does not have directly, with the reason for its value.
+  // A field derived from the dump, with the reason for its value.
   void take(const std::string& field, Json value, const std::string& why) {
     query_.defaults.push_back({field, value.is_string() ? value.get<std::string>() : value.dump(), why});
     fields_[field] = std::move(value);
@@ -218,14 +218,14 @@ class Dump {
   std::string fp8_recipe() const {
     if (!has("fp8") || !boolean("fp8") || text("NVTE_DPA_FP8_RECIPE", "") == "F16") return "";
     std::string meta = raw("fp8_meta");
-    // A recipe for only the attention follows the model's.
+    // A recipe for attention only comes after the model's recipe.
     const size_t local = meta.find("'local_recipes': [");
     const size_t global = meta.find("'recipe':");
     const size_t begin = local != std::string::npos ? local : global;
     if (begin == std::string::npos)
       fail_transformer_engine(query_.origin, "fp8_meta", "fp8 is True, but the dump has no recipe");
     meta = meta.substr(begin, local != std::string::npos && local < global ? global - local : std::string::npos);
-    // Block recipes do not print fp8_dpa, so "fp8" itself decides.
+    // Block recipes do not print fp8_dpa, so "fp8" decides.
     return attribute_of(meta, "fp8_dpa") == "False" ? "" : meta;
   }
 
@@ -270,7 +270,7 @@ class Dump {
     Query only_layout;
     only_layout.qkv_layout = layout;
     const auto known = std::find(nvte_layouts().begin(), nvte_layouts().end(), layout);
-    if (known == nvte_layouts().end()) return;  // the reader reports it
+    if (known == nvte_layouts().end()) return;  // the reader reports the error
     const char* why = "TE's PyTorch layers use Q's";
     take("o_format", q_format(only_layout), why);
     if (fields_["is_training"] == true) {

@@ -11,7 +11,7 @@
 namespace attnprobe::importers {
 namespace {
 
-// cudnn-frontend's names of DataType_t (cudnn_frontend_utils.h), those that occur in operation graphs.
+// cudnn-frontend's names of DataType_t (cudnn_frontend_utils.h), limited to those in operation graphs.
 constexpr std::pair<std::string_view, DataType> frontend_type_names[] = {
     {"HALF", DataType::f16},          {"BFLOAT16", DataType::bf16},
     {"FLOAT", DataType::f32},         {"DOUBLE", DataType::f64},
@@ -22,7 +22,7 @@ constexpr std::pair<std::string_view, DataType> frontend_type_names[] = {
     {"FP4_E2M1", DataType::fp4_e2m1}, {"BYTE_BOOLEAN", DataType::byte_boolean},
 };
 
-// Converts through the shortest decimal: a plain conversion would give 0.10000000149011612.
+// Converts through the shortest decimal: a plain conversion would produce 0.10000000149011612.
 double shortest_decimal(float value) {
   char text[32];
   const auto written = std::to_chars(std::begin(text), std::end(text), value);

@@ -17,7 +17,7 @@ CudnnVersion backend_version_of(const FrontendPlace& place) {
   return *version;
 }
 
-// Notes settings that do not change the question to cuDNN, but mattered where the graph ran.
+// Adds notes about settings that do not change the question to cuDNN, but affected the original program.
 void note_frontend_context(const FrontendPlace& context, FrontendGraph& result) {
   if (const auto count = context.optional_integer("sm_count", -1, 1 << 20); count.value_or(-1) > 0)
     result.notes.push_back(fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
@@ -46,10 +46,10 @@ std::optional<Json> plan_in_serialization(const FrontendPlace& root) {
   const bool as_text = place.json().is_string();
   Json plan = as_text ? parse_json(place.text(), {place.where(), ": ", false}, {.comments = false}) : place.json();
   if (!plan.is_object()) place.wrong("a plan of cuDNN as JSON");
-  return std::optional<Json>(std::in_place, std::move(plan));  // braces and plain copies would make an array
+  return std::optional<Json>(std::in_place, std::move(plan));  // braces and plain copies would create an array
 }
 
-// graph.serialize() writes scalars under their uids; logs have them in the tensors, or not at all.
+// graph.serialize() writes scalars under their uids; logs have them in the tensors or omit them.
 void note_frontend_scalars(const FrontendPlace& root, FrontendGraph& result) {
   if (!root.has("pass_by_values") || !result.graph) return;
   const FrontendPlace values = root.at("pass_by_values");
@@ -59,7 +59,7 @@ void note_frontend_scalars(const FrontendPlace& root, FrontendGraph& result) {
       if (t.by_value && uid == std::to_string(t.uid)) t.value = values.at(uid).at("value").number();
 }
 
-// Damaged bytes may claim any nesting and any size; cuDNN's own graphs have little of both.
+// Damaged bytes may claim any nesting and size; real graphs have little of both.
 class UbjsonGuard : public nlohmann::json_sax<Json> {
  public:
   explicit UbjsonGuard(size_t bytes) : bytes_(bytes) {}
@@ -88,7 +88,7 @@ class UbjsonGuard : public nlohmann::json_sax<Json> {
   std::string wrong;
 
  private:
-  static constexpr size_t deepest = 64, most_keys = 20'000;  // each key is compared with all others of its object
+  static constexpr size_t deepest = 64, most_keys = 20'000;  // each key is compared with all other keys of its object
 
   bool enter(size_t elements) {
     constexpr auto unknown = static_cast<size_t>(-1);

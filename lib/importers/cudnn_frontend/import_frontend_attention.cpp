@@ -87,7 +87,7 @@ std::optional<FrontendTensor> FrontendAttentionReader::port_in(const std::map<st
 FrontendTensor FrontendAttentionReader::needed(const std::string& port) const {
   if (const auto tensor = input(port)) return *tensor;
   if (!node_.has("inputs")) node_.at("inputs");
-  input_places().at(port);  // throws: it is missing
+  input_places().at(port);  // throws, because it is missing
   throw Error(ErrorKind::internal, "an input was not read: " + port);
 }
 
@@ -97,7 +97,7 @@ FrontendPlace FrontendAttentionReader::tensor_place(const FrontendTensor& t) con
 
 DataType FrontendAttentionReader::type_of(const FrontendTensor& t) const {
   if (const auto type = document_.type_of(t)) return *type;
-  return document_.root().at("context").at("io_data_type").data_type();  // throws: it is missing
+  return document_.root().at("context").at("io_data_type").data_type();  // throws, because it is missing
 }
 
 bool FrontendAttentionReader::wants_statistics() const {
@@ -178,7 +178,7 @@ void FrontendAttentionReader::read_newer() {
 
 void FrontendAttentionReader::read_pattern() {
   if (is_bprop(spec_)) return;              // Pattern::sdpa: with cudnn-frontend's changes for a cuDNN and a GPU
-  spec_.pattern = Pattern::sdpa_composite;  // the only form before "implementation"
+  spec_.pattern = Pattern::sdpa_composite;  // the only form before "implementation" existed
   if (!node_.has("implementation")) return;
   const FrontendPlace place = node_.at("implementation");
   const std::string word = place.text();
@@ -209,11 +209,11 @@ void FrontendAttentionReader::read_scale() {
 void FrontendAttentionReader::read_mask() {
   Mask& mask = spec_.mask;
   mask.padding = node_.boolean_or("padding_mask", false);
-  // Fields of older versions; newer ones have bounds and one alignment for all.
+  // Fields of older versions; newer versions have bounds and a single alignment.
   const bool bottom_right = node_.boolean_or("causal_mask_bottom_right", false);
   if (bottom_right || node_.boolean_or("causal_mask", false)) mask.window_right = 0;
   if (bottom_right) mask.alignment = Alignment::bottom_right;
-  // Both exclude the key at that distance; window_left includes it.
+  // Both are exclusive; window_left is inclusive.
   for (const char* key : {"sliding_window_length", "left_bound"})
     if (const auto left = node_.optional_integer(key, 1, longest_extent)) mask.window_left = *left - 1;
   if (const auto right = node_.optional_integer("right_bound", 0, longest_extent)) mask.window_right = right;
@@ -281,7 +281,7 @@ void FrontendAttentionReader::read_dropout() {
     dropout.probability = 0.1;
     note("the probability of a dropout mask of the caller's is not in the JSON; 0.1 is assumed");
   } else if (!probability || (*probability == 0 && !is_bprop(spec_))) {
-    return;  // cudnn-frontend's forward pass omits dropout that drops nothing
+    return;  // cudnn-frontend's forward pass omits dropout of probability 0
   } else {
     if (!(*probability >= 0 && *probability < 1)) node_.at("dropout_probability").wrong("a number from 0 to below 1");
     if (*probability == 0) note("dropout with probability 0: a config file has no words for it");
@@ -308,7 +308,7 @@ void FrontendAttentionReader::read_fp8() {
   if (tag_.find("MXFP8") != tag_.npos || node_.boolean_or("is_mxfp8", false)) scaling = Fp8Scaling::mxfp8;
   if (scaling != fp8_scaling(spec_)) spec_.fp8 = scaling;
   if (scaling == Fp8Scaling::mxfp8) return;
-  // attnprobe's graphs have a host value here, like Transformer Engine's.
+  // Here attnprobe's graphs have a host value, like Transformer Engine's.
   const bool current = scaling == Fp8Scaling::current, backward = is_bprop(spec_);
   const bool plain_o = current && !attnprobe::is_fp8(output_type(spec_));
   for (const auto& [port, by_value] :

@@ -10,7 +10,7 @@ bool same_shape(const StridedTensor& a, const StridedTensor& b) {
          a.shape.head_dim == b.shape.head_dim;
 }
 
-// Axes with `digit` tensors interleaved (0: none), usual ones first.
+// Axes with `digit` tensors interleaved (0: none), most common first.
 std::vector<std::string> axes_names(bool ragged, char digit) {
   std::vector<std::string> names;
   const std::vector<std::string> orders =
@@ -26,7 +26,7 @@ std::vector<std::string> axes_names(bool ragged, char digit) {
   return names;
 }
 
-// The first name that fits all of `tensors`.
+// The first name that matches all of `tensors`.
 template <size_t N>
 std::optional<std::string> common_name(const std::array<StridedTensor, N>& tensors, char digit) {
   for (const StridedTensor& t : tensors)

@@ -1,5 +1,5 @@
-// Converts cudnn-frontend's primitive nodes to an OpGraph. Infers the same properties as cudnn-frontend before it
-// lowers them (infer_properties_node of each node, graph_helpers.h).
+// Converts cudnn-frontend's primitive nodes to an OpGraph. Infers the same properties as cudnn-frontend infers before
+// lowering (infer_properties_node of each node, graph_helpers.h).
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -18,7 +18,7 @@ namespace {
 constexpr std::string_view primitive_tags[] = {"MATMUL", "POINTWISE", "REDUCTION",
                                                "RNG",    "RESHAPE",   "BLOCK_SCALE_DEQUANTIZE"};
 
-// Strides for axes from the fastest to the slowest.
+// Strides for axes ordered from fastest to slowest.
 build::Dims strides_in_order(const build::Dims& dims, const std::vector<size_t>& fastest_first) {
   build::Dims strides(dims.size(), 1);
   int64_t step = 1;
@@ -89,7 +89,7 @@ class FrontendOperationsReader {
       : document_(document), result_(result) {}
 
   graph::OpGraph read() {
-    // Given uids come first; the others are numbered around them, as in cudnn-frontend.
+    // Given uids are kept; other tensors get unused numbers, as in cudnn-frontend.
     for (const auto& key : document_.tensor_keys())
       if (const auto uid = document_.tensor(key).uid) given_uids_.insert(*uid);
     for (size_t i = 0; i < document_.node_count(); ++i) read_node(document_.node(i));
@@ -121,7 +121,7 @@ class FrontendOperationsReader {
     return next_uid_++;
   }
 
-  /// The index in graph_.tensors. The type may stay open until the tensor's node gives it.
+  /// The index in graph_.tensors. The type may remain open until the tensor's node determines it.
   size_t index_of(const std::string& key) {
     if (const auto found = index_by_key_.find(key); found != index_by_key_.end()) return found->second;
     const FrontendTensor t = document_.tensor(key);
@@ -176,7 +176,7 @@ class FrontendOperationsReader {
   }
   size_t output(const char* name) { return port(outputs_, "outputs", name); }
 
-  // Fills in what the user left open for an output.
+  // Fills in properties of an output that the user did not set.
   graph::Uid finish(size_t index, const build::Dims& dims,
                     const std::function<build::Dims(const build::Dims&)>& strides, std::optional<DataType> type = {}) {
     graph::Tensor& t = at(index);
@@ -304,7 +304,7 @@ class FrontendOperationsReader {
     graph_.operations.emplace_back(op);
   }
 
-  // The node may give dims and strides for an output "Y" without them.
+  // The node may have dims and strides for an output "Y" without them.
   graph::Uid finish_as_node_says(std::optional<DataType> type = {}) {
     const build::Dims dims = node_->has("dim") ? node_->at("dim").integers(1) : build::Dims();
     const build::Dims strides = node_->has("stride") ? node_->at("stride").integers(0) : build::Dims();

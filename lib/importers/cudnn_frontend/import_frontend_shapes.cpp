@@ -149,7 +149,7 @@ void FrontendAttentionReader::conclude_raggedness() {
 }
 
 void FrontendAttentionReader::read_layouts() {
-  // A container says nothing about K's layout; the default stays and is not used.
+  // A container does not determine K's layout; the default remains but is not used.
   const StridedTensor& k = paged_k() ? q_ : k_;
   const StridedTensor& v = paged_v() ? k : v_;
   const auto layouts = layouts_of(q_, k, v);

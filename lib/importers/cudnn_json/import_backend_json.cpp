@@ -31,7 +31,7 @@ bool boolean(JsonObject& object, const std::string& key) {
   return value && value->boolean();
 }
 
-// An enumerator under cuDNN's name.
+// An enumerator by cuDNN's name.
 template <class E>
 E named(JsonObject& object, const std::string& key) {
   const JsonView value = object.take(key);
@@ -57,7 +57,7 @@ graph::Uid port(JsonObject& object, const std::string& key) {
   return uid_in(object.take(key));
 }
 
-// The key that the node has, else the newest.
+// The key that the node has, otherwise the newest key.
 std::string key_in(JsonObject& node, std::string_view keys) {
   const std::vector<std::string> all = split(keys, '|');
   const auto found =
@@ -170,7 +170,7 @@ class BackendJsonImport {
     }
   }
 
-  // Handles what the table has no rule for, after the table's rules.
+  // Handles members without a rule in the table, after the table's rules.
   template <class Op>
   void read_by_code(JsonObject&, Op&) {}
 
@@ -232,7 +232,7 @@ class BackendJsonImport {
     note_rest(object);
   }
 
-  // The softmax inside a unified SDPA operation has tensors that are in no list (9.21).
+  // The softmax inside a unified SDPA operation has tensors that are not in any list (9.21).
   void check_ports(const JsonView& whole) const {
     for (const auto* list : {&result_.graph.operations, &result_.graph.score_operations})
       for (const auto& operation : *list)

@@ -8,7 +8,7 @@
 namespace attnprobe::importers {
 namespace {
 
-// Descriptors of this many graphs are kept, for operations that belong to several graphs.
+// Number of graphs whose descriptors are kept, for operations that belong to several graphs.
 constexpr size_t remembered_graphs = 4;
 
 constexpr std::string_view operation_prefix = "OPERATION_";
@@ -198,7 +198,7 @@ void LoggedDescriptors::finalize_operation(std::shared_ptr<LoggedDescriptor> ope
   operations_.push_back(std::move(operation));
 }
 
-// The POINTWISE, RNG, … of an operation: the oldest unused one that looks like the tree, else the youngest used one.
+// The POINTWISE, RNG, … of an operation: the oldest unused one that matches the tree, otherwise the newest used one.
 void LoggedDescriptors::find_math(LoggedDescriptor& operation) {
   const std::string kind = operation.kind.substr(operation_prefix.size());
   const auto is_it = [&](const log::LogNode& child) { return log::descriptor_kind(child.type) == kind; };

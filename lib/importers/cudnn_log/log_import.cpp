@@ -10,8 +10,8 @@
 namespace attnprobe::importers {
 namespace {
 
-// Attributes that an OpGraph cannot hold, and their values without effect (cudnn_graph.h's defaults). Any other unread
-// attribute is reported as missing.
+// Attributes that are not in an OpGraph, with their values without effect (cudnn_graph.h's defaults). Other unread
+// attributes are reported as missing.
 const std::map<std::string, std::vector<std::string>> harmless_attributes{
     {"CUDNN_ATTR_POINTWISE_NAN_PROPAGATION", {"CUDNN_NOT_PROPAGATE_NAN (0)", "0"}},
     {"CUDNN_ATTR_POINTWISE_SWISH_BETA", {"1"}},
@@ -23,7 +23,7 @@ const std::map<std::string, std::vector<std::string>> harmless_attributes{
 };
 
 // The attributes of the table, and those with descriptors as values. A sub-graph's uids are read only for the forward
-// operation: no log has shown the backward one.
+// operation, because no log with the backward operation is known.
 template <class Op>
 std::set<std::string> read_attributes() {
   std::set<std::string> names{graph::OperationTable<Op>::math_attribute.name};
@@ -126,7 +126,7 @@ class LogImport {
   bool read_ports(const LoggedOperation& source, Op& op) {
     std::vector<std::string> lost;
     for_each_port(op, [&](const char* name, auto& uid, graph::PortDirection) {
-      if (uid != std::decay_t<decltype(uid)>{}) return;  // read_by_code() handles it
+      if (uid != std::decay_t<decltype(uid)>{}) return;  // handled by read_by_code()
       const auto found = tensors_.port(source, name);
       if constexpr (std::is_same_v<std::decay_t<decltype(uid)>, graph::Uid>) {
         if (!found) lost.emplace_back(name);
@@ -171,7 +171,7 @@ class LogImport {
     fail_logged(*source.tree, fmt::format("a line \"{}\" below it", path));
   }
 
-  // Reads what the table describes: types and modes are in the tree, whole numbers in the call that set them.
+  // Reads the attributes in the table: types and modes are in the tree, integers in the call that set them.
   template <class Op>
   void read_attributes_of(const LoggedOperation& source, Op& op) {
     graph::for_each_row<Op>([&](const auto& row) {
@@ -212,7 +212,7 @@ class LogImport {
     throw Error(ErrorKind::internal, "the table of operations says where a log shows what only code can read");
   }
 
-  // Handles what no rule covers.
+  // Handles attributes without a rule.
   template <class Op>
   void read_by_code(const LoggedOperation&, Op&) {}
 
@@ -266,7 +266,7 @@ class LogImport {
     }
     if (is_true(source.tree->find("unfuseFma"))) op.unfuse_fma = true;
     if (is_true(source.tree->find("softmaxDesc/statsLog2"))) op.stats_log2 = true;
-    // Up to 9.20 there is no dropout; from 9.21 the tree shows 0 if none was set.
+    // Dropout exists from 9.21; the tree shows 0 if it was not set.
     const log::LogNode* shown = source.tree->find("dropoutProbability");
     const bool set = source.attribute("CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY") != nullptr;
     if (shown != nullptr && (set || shown->value != "0")) op.dropout_probability = probability(shown->value, source);
@@ -302,7 +302,7 @@ class LogImport {
     return value;
   }
 
-  // Reports ports and attributes that are set but have no place in the OpGraph.
+  // Reports ports and attributes that are set but not in the OpGraph.
   template <class Op>
   void report_unread(const LoggedOperation& source) {
     const std::set<std::string> attributes = read_attributes<Op>();

@@ -27,7 +27,8 @@ std::vector<LoggedOperation> LoggedOperations::of_score_graph(const log::LogNode
 
 std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, const std::string& what, bool is_cut,
                                                     bool is_outer) {
-  std::map<std::string, std::deque<const log::LogNode*>> trees;  // by kind: up to 9.16 the message has this order
+  std::map<std::string, std::deque<const log::LogNode*>> trees;  // sorted by kind: up to 9.16 the message has this
+                                                                 // order
   std::vector<std::string> kinds;
   bool grouped = false;
   for (const log::LogNode& child : graph.children)
@@ -67,8 +68,8 @@ std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, c
   return list;
 }
 
-// The calls that made the operation. Some operations look alike in the tree (LOGICAL_AND shows no port), so the
-// position in the graph counts first.
+// The calls that created the operation. Some operations look equal in the tree (LOGICAL_AND shows no port), so the
+// position in the graph decides first.
 LoggedDescriptorPointer LoggedOperations::record(const std::string& kind, const std::optional<std::string>& signature,
                                                  bool ordered, size_t place) {
   const auto& last = known_->last_operations();

@@ -13,7 +13,7 @@ std::string kind_in_message(const LogCall& call) {
   const log::LogTree tree = log::parse_log_tree(first);
   if (tree.root.children.empty()) return "";
   const log::LogNode& node = tree.root.children.front();
-  if (node.key == "descriptorType")  // of cudnnBackendCreateDescriptor
+  if (node.key == "descriptorType")  // name of cudnnBackendCreateDescriptor
     return log::descriptor_kind(std::string_view(node.value).substr(0, node.value.find(' ')));
   return node.key == "descriptor" ? log::descriptor_kind(node.type) : "";
 }
@@ -64,7 +64,7 @@ std::optional<ImportedGraph> LogGraphReader::read(const LogCall& call) {
     ImportedGraph graph = import_logged_graph(message, &thread);
     thread.next_graph();
     return graph;
-  } catch (...) {  // later calls belong to another graph in any case
+  } catch (...) {  // later calls belong to another graph
     thread.next_graph();
     throw;
   }

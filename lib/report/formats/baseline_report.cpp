@@ -22,7 +22,7 @@ constexpr std::array<std::pair<LockStep, std::string_view>, 5> step_words{{{Lock
                                                                            {LockStep::fresh, "new"},
                                                                            {LockStep::unasked, "not asked"}}};
 
-// "9.14.0 -> 9.19.0" if the baseline has another one.
+// "9.14.0 -> 9.19.0" if the baseline has another version.
 std::string versions_text(const LockChange& change) {
   if (!change.after) return change.before->cudnn;
   if (!change.before || change.before->cudnn == change.after->cudnn) return change.after->cudnn;

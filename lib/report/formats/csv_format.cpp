@@ -59,7 +59,7 @@ std::string csv(const CellTable& table) {
     const CellConfig& config = table.configs[cell.place.config];
     const auto& target = table.target(cell);
     const CellEngine* best = fastest(answer);
-    // Without times, a program would use the first viable one.
+    // Without times: the first viable config, which a program would use.
     const auto first =
         std::find_if(answer.engines.begin(), answer.engines.end(), [](const auto& e) { return e.viable; });
     const CellEngine* chosen = best != nullptr ? best : first == answer.engines.end() ? nullptr : &*first;

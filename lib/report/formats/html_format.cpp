@@ -69,7 +69,7 @@ class Payload {
     return list;
   }
 
-  // The commands have no target; the page adds the words of GPU and cuDNN.
+  // The commands have no target; the page adds the options for GPU and cuDNN.
   Json configs() const {
     Json list = Json::array();
     for (size_t c = 0; c < table_.configs.size(); ++c) {
@@ -108,7 +108,7 @@ class Payload {
     return list;
   }
 
-  // Each is [kind, text, source].
+  // Each note is [kind, text, source].
   Json all_of(const std::vector<CellObstacle>& list) {
     Json rows = Json::array();
     for (const CellObstacle& one : list)

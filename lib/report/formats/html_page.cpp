@@ -19,7 +19,7 @@ std::string page_files(const std::string& beginning, std::string_view ending) {
   return text;
 }
 
-// HTML parsers see no tag or comment in it, and JSON reads it back.
+// Escaped so that HTML parsers find no tag or comment, while it remains valid JSON.
 std::string safe_in_html(const std::string& json) {
   std::string out;
   out.reserve(json.size());
@@ -39,7 +39,7 @@ void fill(std::string& page, const std::string& placeholder, const std::string& 
 std::string html_page(const std::string& name, const Json& data) {
   const std::string own = name + "_page";
   std::string page = page_files(own, ".html");
-  // The data comes last, so that it is not searched for placeholders.
+  // The data is inserted last, so that it is not searched for placeholders.
   fill(page, "/*STYLE*/", page_files("common_", ".css") + page_files(own, ".css"));
   fill(page, "/*SCRIPT*/", page_files("common_", ".js") + page_files(own, ".js"));
   fill(page, "/*DATA*/", safe_in_html(json_text(data)));

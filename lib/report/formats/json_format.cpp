@@ -14,7 +14,7 @@ std::string json(const Document& document) {
   return json_text(report, 2) + "\n";
 }
 
-// Line by line: the cells of a large matrix do not fit in memory as JSON.
+// Line by line, because the cells of a large matrix do not fit in memory as JSON.
 void json_of_log(const CellLog& log, std::ostream& out) {
   const Json head = {{"schema", "attnprobe/report/1"},
                      {"tool", {{"name", "attnprobe"}, {"version", tool_version()}}},

@@ -62,7 +62,7 @@ std::string account_of(const CellTable& table, const Cell& cell) {
   return text + "reproduce: " + reproduce_command(table, cell) + "\n";
 }
 
-// Why a cell does not work, or is unexpected, with cuDNN's reason; else "".
+// Why a cell does not work, or is unexpected, with cuDNN's reason; otherwise "".
 std::string unmet_text(const CellAnswer& answer) {
   if (answer.met) return "";
   return fmt::format("{}{}{}{}", name_of(outcome_word(answer)), expectation(answer), answer.reason.empty() ? "" : ": ",
@@ -91,7 +91,7 @@ std::string junit_text(const CellTable& table, const std::function<std::string(c
       cases += fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml(suite), xml(table.config(*cell)));
       const std::string message = failure_of(*cell);
       if (message.empty()) {
-        // It passes, but the obstacles are still listed.
+        // The cell passes, but the obstacles are still listed.
         const std::string but = obstacles_text(answer);
         cases += but.empty() ? "/>\n"
                              : fmt::format(">\n      <system-out>but {}{}{}</system-out>\n    </testcase>\n", xml(but),

@@ -58,7 +58,7 @@ std::string why_of(const CellAnswer& answer) {
   return answer.category.empty() ? reason : answer.category + ": " + reason;
 }
 
-// The unexpected cells; or, without expectations, the cells with a no or worse.
+// The unexpected cells or, without expectations, the cells with a no or worse.
 std::string unmet_table(const CellTable& table, bool of_expected) {
   constexpr size_t most = 200;
   std::string text;
@@ -89,7 +89,7 @@ class Counted {
     if (is_new) rows_.emplace_back(std::move(row), 0);
     ++rows_[known->second].second;
   }
-  // A folded table; `head` has all columns but the last; "" without rows.
+  // A folded table; `head` has all columns except the last; "" without rows.
   std::string text(const std::string& title, const std::vector<std::string>& head) const {
     if (rows_.empty()) return "";
     std::string text =
@@ -196,7 +196,7 @@ std::string version_table(const CellTable& table, size_t version,
                      text);
 }
 
-// The legend of the words and marks in the tables.
+// The legend for words and marks in the tables.
 std::string legend_of(const CellTable& table) {
   const auto any = [&](const auto& test) {
     return std::any_of(table.cells.begin(), table.cells.end(),

@@ -34,7 +34,7 @@ void add(std::vector<Paragraph>& paragraphs, const std::string& text, const std:
     found->targets.push_back(target);
 }
 
-// The place of the source is only in details, since commands and addresses are long.
+// The source's place is shown only with details, because commands and addresses are long.
 std::string source_text(const rules::Source& source, const TextStyle& style) {
   return style.details ? fmt::format("{}: {}", source.text, source.url) : source.text;
 }
@@ -55,7 +55,7 @@ void write(std::string& out, const std::vector<Paragraph>& paragraphs, const std
   }
 }
 
-// Workarounds for a framework's refusals, with the framework's name if several are asked.
+// Workarounds for a framework's refusals, with the framework's name if several were requested.
 void add_changes(std::vector<Paragraph>& ways_out, const Answer& result, const TextStyle& style) {
   for (const rules::GateAnswer& framework : result.frameworks)
     for (const rules::GateRefusal& refusal : framework.refusals) {
@@ -111,7 +111,7 @@ std::string framework_lines(const Results& results) {
 }
 
 std::string obstacles_summary(const Answer& result) {
-  // The frameworks are printed above, one per line; many of them would hide the rest here.
+  // The frameworks are printed above, one per line; here, many of them would bury the rest.
   constexpr size_t most_frameworks = 2;
   const auto is_framework = [](const auto& one) { return one.kind == answer::ObstacleKind::framework; };
   const auto frameworks = static_cast<size_t>(std::count_if(result.but.begin(), result.but.end(), is_framework));
@@ -134,10 +134,10 @@ std::string warning_text(const Results& results, const TextStyle& style) {
       add(framework_notes, "-v shows a workaround for each refusal; so does asking fewer frameworks",
           result->target.id);
     }
-    // A no has them with its root cause.
+    // For a no they are in the root cause.
     for (const auto& way : result->ways_out)
       if (!result->root_cause) add(probed, text_of(way), result->target.id);
-    // The line of a supported config has its obstacles already.
+    // The line of a supported config already has its obstacles.
     const bool is_told = result->usable == answer::Usable::but;
     for (const auto& bug : result->warnings) {
       const std::string text = fmt::format("{} ({})", bug.advice, source_text(bug.source, style));

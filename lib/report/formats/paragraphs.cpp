@@ -7,7 +7,7 @@
 namespace attnprobe::report {
 namespace {
 
-// Printed width: colour codes count zero, and every character outside ASCII counts one.
+// Printed width: colour codes have width 0, and every character outside ASCII has width 1.
 size_t display_width(const std::string& text) {
   size_t width = 0;
   for (size_t i = 0; i < text.size(); ++i) {

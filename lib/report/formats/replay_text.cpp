@@ -85,7 +85,7 @@ Json logged_json(const ReplayedGraph& graph) {
   return json;
 }
 
-// Results are ordered by question, each on every target.
+// Results are ordered by question, then by target.
 template <class F>
 void for_each_pair(const std::vector<const ReplayedGraph*>& graphs, const Results& results, F&& f) {
   for (const auto* graph : graphs)

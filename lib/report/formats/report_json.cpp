@@ -13,7 +13,7 @@
 
 namespace attnprobe {
 namespace report {
-/// How far engine configs were taken.
+/// The stages requested for engine configs.
 enum class Stage { check, plan, run };
 ATTNPROBE_ENUM(Stage, check, plan, run)
 }  // namespace report
@@ -42,7 +42,7 @@ Json graph_json(const answer::Answer& result) {
   Json json = {{"hash", hash(built.graph)}, {"pattern", result.has_spec() ? Json(name_of(built.pattern)) : Json()}};
   if (!built.choice.empty()) json["choice"] = built.choice;
   json["ops"] = ops;
-  // Inside a unified SDPA operation.
+  // The sub-graph inside a unified SDPA operation.
   for (const auto& operation : built.graph.score_operations) json["score_ops"].push_back(operation_name(operation));
   return json;
 }

@@ -44,7 +44,7 @@ Json object(const std::vector<std::pair<std::string, Json>>& properties) {
   return json;
 }
 
-// A struct with integers that count something, except the named ones.
+// A struct whose integers are counts, except the named members.
 template <class T>
 Json counting(const std::vector<std::string>& except = {}) {
   Json json = of_struct<T>();
@@ -58,7 +58,7 @@ Json with(Json schema, const std::vector<std::pair<const char*, const char*>>& d
   return schema;
 }
 
-// Members that older reports and matrices lack.
+// Members missing in older reports and matrices.
 Json optional(Json schema, const std::vector<std::string>& names) {
   Json required = Json::array();
   for (const auto& name : schema["required"])

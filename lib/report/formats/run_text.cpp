@@ -97,7 +97,7 @@ std::string kernel_notes(const answer::Answer& result, const TextStyle& style) {
     const auto say = [&](const std::string& words) {
       text += wrapped(fmt::format("{}: {}", engine_config_name(config), words), 2, style.width);
     };
-    // The launched kernels describe what ran.
+    // The launched kernels describe the run.
     if (config.run && !config.run->launches.empty())
       for (const auto& launch : config.run->launches) say(launch_text(launch));
     else
@@ -173,7 +173,7 @@ std::string run_notes(const answer::Answer& result, const TextStyle& style) {
                       sanitizer_text(under)));
     if (config.time)
       for (const auto& advice : config.time->advice)
-        // Noise and outliers that do not affect the result are only in the JSON report.
+        // Noise and outliers without effect on the result are only in the JSON report.
         if (advice.rfind("noisy", 0) != 0 && advice.rfind("outliers", 0) != 0)
           say(fmt::format("{}: {}", engine_config_name(config), advice));
   }

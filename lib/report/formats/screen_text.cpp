@@ -26,7 +26,7 @@ constexpr size_t label_width = 9;  // "  asked  "
 std::string working_summary(const Answer& result) {
   if (std::string fastest = fastest_summary(result); !fastest.empty()) return fastest;
   std::vector<const EngineConfigFindings*> working;
-  // After one with a built plan, the following ones were not built.
+  // After the first built plan, the following ones were not built.
   const auto is_left = [&](const EngineConfigFindings& config) {
     return !working.empty() && config.check.supported && !config.plan && !config.modes.empty();
   };
@@ -48,10 +48,10 @@ std::string labelled(std::string_view label, const std::string& text, const Text
 }
 
 struct Fix {
-  std::string text, command;  ///< command: shows the fix; "" if it was not probed
+  std::string text, command;  ///< command: shows the fix; "" if not confirmed
 };
 
-// Probed fixes first; for a but, then those from rules. Each once.
+// Confirmed fixes first; for a but, then fixes from rules. Each once.
 std::vector<Fix> fixes_of(const Answer& result) {
   std::vector<Fix> fixes;
   size_t probed = 0;
@@ -65,7 +65,7 @@ std::vector<Fix> fixes_of(const Answer& result) {
       const size_t end = advice.find('\n');
       add(advice.substr(0, end) + " (probed)", end == std::string::npos ? "" : advice.substr(end + 1));
     }
-    // A rule's own requirement is better advice than general advice for this kind of refusal.
+    // A rule's requirement is better advice than the general advice for this kind of refusal.
     if (fixes.empty() && (result.requirements.empty() || result.by_rule) && !result.root_cause->in_general.empty())
       add(result.root_cause->in_general + " (untested)", "");
   } else {
@@ -79,7 +79,7 @@ std::vector<Fix> fixes_of(const Answer& result) {
     if (result.root_cause || bug.advice.empty()) continue;
     add(fmt::format("{} (by rule)", bug.advice.substr(0, bug.advice.find_last_not_of('.') + 1)), "");
   }
-  // The cheapest probed one, then those from rules, which are short, then the others.
+  // The cheapest confirmed fix, then fixes from rules, which are short, then the others.
   if (probed > 1) std::rotate(fixes.begin() + 1, fixes.begin() + static_cast<std::ptrdiff_t>(probed), fixes.end());
   return fixes;
 }
@@ -124,7 +124,7 @@ void add_uncompiled(std::string& out, const Answer& result, const TextStyle& sty
   }
 }
 
-// The notes on the frameworks' calls, each once.
+// The notes on the frameworks' calls, without duplicates.
 void add_framework_notes(std::string& out, const Results& results, const TextStyle& style) {
   constexpr size_t most_frameworks = 3, most = 4;
   std::vector<std::string> notes;
@@ -205,7 +205,7 @@ std::string row_name(const Answer& result) {
   return name.empty() ? description_of(result) : name;
 }
 
-// "rtx4090, h100: bert": the first of many; without the configs if all share it.
+// "rtx4090, h100: bert": only the first if there are many; without configs if all share the reason.
 std::string places_of(const Reason& reason, size_t all_rows) {
   std::vector<std::string> targets, rows;
   for (const Answer* result : reason.results) {
@@ -221,7 +221,7 @@ std::string places_of(const Reason& reason, size_t all_rows) {
   return listed(targets) + (rows.size() < all_rows ? fmt::format(": {}", listed(rows)) : "");
 }
 
-// The requested frameworks' decisions; those that are equal for all configs once.
+// The requested frameworks' decisions; decisions that are equal for all configs appear once.
 std::string framework_lines_of(const Results& results) {
   std::vector<std::string> lines;
   for (const Results& row : answers_by_config(results))
@@ -230,7 +230,7 @@ std::string framework_lines_of(const Results& results) {
   return lines.empty() ? "" : fmt::format("{}\n", fmt::join(lines, "\n"));
 }
 
-// Targets with the same answers, and the answer of each row; nullptr: none.
+// Targets with the same answers, and the answer for each row; nullptr: none.
 struct Column {
   std::vector<std::string> targets;
   Results cells;

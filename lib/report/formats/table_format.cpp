@@ -1,4 +1,4 @@
-// Answers as text: one screen, or with details every engine config of each.
+// Answers as text: one screen, or with details every engine config.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -229,7 +229,7 @@ std::string footer(const Results& results, const TextStyle& style) {
   if (expected > 0) text += fmt::format("; {} not as expected", unmet);
   if (!results.empty() && results.front()->by_rule)
     return text + fmt::format(". By rule: {}.\n", asking::why_by_rule(results.front()->cudnn_version));
-  // Each group was asked of one cuDNN; there is no version if none could be loaded.
+  // Each group was asked with one cuDNN; there is no version if it could not be loaded.
   if (const Answer* any = results.empty() ? nullptr : results.front();
       any != nullptr && any->cudnn_version != CudnnVersion())
     text += fmt::format(". cuDNN {}{}", any->cudnn_version.text(),
@@ -245,7 +245,7 @@ std::string text_of(const Results& results, const TextStyle& style) {
   std::string out;
   if (!style.details) {
     out = screen_text(results, style) + "\n";
-    // A user who measures needs the figures.
+    // With measured times, the user needs the figures.
     if (results.size() == 1 && results.front()->findings.plans_run) {
       add_engine_configs(out, *results.front());
       out += run_notes(*results.front(), style) + "\n";

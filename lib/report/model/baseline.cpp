@@ -28,7 +28,7 @@ constexpr std::string_view nothing = "-";
 constexpr std::string_view columns =
     "a line \"config gpu cudnn answer first-engine why\", words with one blank between them";
 
-// Worse answers have a higher rank; none for words that a baseline does not have.
+// Worse answers have a higher rank; none for words that do not occur in baselines.
 std::optional<int> rank_of(answer::Word word) {
   using answer::Word;
   switch (word) {
@@ -113,7 +113,7 @@ class LineReader {
 
   bool at_end() const { return at_ >= line_.size(); }
 
-  // Up to the next blank; JSON text if it begins like that.
+  // A word up to the next blank, or JSON text if it begins with a quote.
   std::string word(std::string_view what) {
     if (at_end()) fail(line_, "a whole line", columns);
     const size_t begin = at_;
@@ -134,7 +134,7 @@ class LineReader {
   }
 
  private:
-  // Skips the one blank between two words.
+  // Skips the single blank between two words.
   void step(std::string_view value) {
     if (value.empty() || (!at_end() && (line_[at_] != ' ' || at_ + 1 == line_.size())))
       fail(line_, "a line of a baseline", columns);
@@ -149,7 +149,7 @@ class LineReader {
 
 LockedCell read_line(const std::string& file, int64_t number, std::string_view line) {
   LineReader reader(file, number, line);
-  // Conflict markers of a merge are the usual damage.
+  // Merge conflict markers are the usual damage.
   for (const char* conflict : {"<<<<<<<", "=======", ">>>>>>>", "|||||||"})
     if (line.starts_with(conflict))
       reader.fail(line, "a cell", "what is left when the merge is resolved; --update writes it anew");
@@ -281,7 +281,7 @@ LockComparison compare(const BaselineLock& before, const CellTable& table) {
     const auto found = left.find(key_of(now));
     const LockedCell* known = found == left.end() ? nullptr : found->second;
     if (known != nullptr) left.erase(found);
-    if (table.answer(cell).environment_broken) continue;  // it was not asked
+    if (table.answer(cell).environment_broken) continue;  // the cell was not asked
     if (known == nullptr) {
       result.changes.push_back({LockStep::fresh, std::nullopt, std::move(now), &cell});
       continue;

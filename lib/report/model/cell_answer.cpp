@@ -12,7 +12,7 @@
 namespace attnprobe::report {
 namespace {
 
-// Results are read strictly, except unused keys. Null and missing members have a default; a value of another type is an
+// Results are read strictly, except unused keys. Null and missing members get a default; a value of another type is an
 // Error at its place.
 
 // cuDNN's innermost reason.
@@ -81,7 +81,7 @@ CellEngine engine_of(const JsonView& config) {
   return engine;
 }
 
-// The report's usable; where that is open, why.
+// The report's "usable"; if that is open, the reason.
 answer::Word word_of(const JsonView& result, const CellAnswer& answer) {
   if (const auto usable = result.find_set("usable")) return usable->one_of<answer::Word>();
   return answer.environment_broken ? answer::Word::environment : answer::Word::error;
@@ -100,7 +100,7 @@ CellFramework framework_of(const JsonView& place) {
   return framework;
 }
 
-// A root cause's advice has the probed changes already; a but has no root cause.
+// A root cause's advice already has the confirmed changes; a but has no root cause.
 void add_ways_out(CellAnswer& answer, const JsonView& result) {
   std::vector<std::string> probed;
   for (const JsonView& way : result.elements_or_none("ways_out"))

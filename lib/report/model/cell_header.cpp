@@ -21,7 +21,7 @@ namespace {
 constexpr const char* cells_schema = "attnprobe/cells/1";
 
 std::string short_digest(const std::string& text) {
-  constexpr size_t length = 16;  // there may be 100,000 of them on the line
+  constexpr size_t length = 16;  // the line may have 100,000 of them
   return digest(text).substr(0, length);
 }
 
@@ -153,7 +153,7 @@ std::string difference(const CellHeader& begun, const CellHeader& now) {
 
 namespace {
 
-// Indices of one list's entries in another, to which missing ones are added.
+// Indices of one list's entries in another list, which receives missing entries.
 template <class T>
 std::vector<size_t> join(std::vector<T>& all, const std::vector<T>& some) {
   std::vector<size_t> places;
@@ -165,7 +165,7 @@ std::vector<size_t> join(std::vector<T>& all, const std::vector<T>& some) {
   return places;
 }
 
-// Fills in missing digests from a part; `differ` is called with each place that has another digest.
+// Fills in missing digests from a part; calls `differ` for each place with another digest.
 template <class F>
 void join_digests(std::vector<std::string>& all, const std::vector<std::string>& some,
                   const std::vector<size_t>& places, F&& differ) {
@@ -207,7 +207,7 @@ HeaderJoin::Places HeaderJoin::add(const CellHeader& part) {
                differs("target", [this](size_t place) { return axes_.targets[place].id; }));
   join_digests(made_of_.cudnns, some.cudnns, places.cudnns,
                differs("cuDNN", [this](size_t place) { return axes_.cudnns[place]; }));
-  // Copies of one build on several machines are common.
+  // Copies of the same build on several machines are common.
   join_digests(made_of_.cudnn_times, some.cudnn_times, places.cudnns,
                [this](size_t place) { made_of_.cudnn_times[place].clear(); });
   if (!is_first_ && made_of_.options != some.options) is_known_ = false;

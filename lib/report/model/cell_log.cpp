@@ -21,7 +21,7 @@ using asking::CellPlace;
 namespace fs = std::filesystem;
 constexpr std::string_view cell_key = "{\"cell\":[";
 
-// The place at the line's start, and where the rest begins; none for other lines.
+// The place at the line's start, and the offset of the rest; none for other lines.
 std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
   if (line.substr(0, cell_key.size()) != cell_key) return std::nullopt;
   std::array<size_t, 3> numbers{};
@@ -46,7 +46,7 @@ std::optional<std::pair<CellPlace, size_t>> place_of(std::string_view line) {
                                                        error == 0 ? "no reason is given" : std::strerror(error)));
 }
 
-// Building and walking times differ in every run, and the heap a little.
+// Building and walking times differ in every run, and heap sizes differ slightly.
 void drop_times(Json& result) {
   result.erase("walk_ms");
   result.erase("gpu_ms");
@@ -116,7 +116,7 @@ void CellLog::go_on(const CellHeader& now, std::streamoff whole) {
     if (!parse_json_leniently(cell).is_object()) damaged.push_back(place);
   });
   forget(damaged);
-  // Only here: a reader must not touch a line that another process may be about to finish.
+  // Only here, because a reader must not change a line that another process may still be writing.
   std::error_code failed;
   errno = 0;
   if (static_cast<uintmax_t>(whole) < fs::file_size(file_, failed) && !failed)
@@ -125,7 +125,7 @@ void CellLog::go_on(const CellHeader& now, std::streamoff whole) {
   if (failed || !out_) fail_to_write(file_);
 }
 
-// The matrix was written by another run, whose error this is.
+// Another run wrote the file, so this is not the user's error.
 std::streamoff CellLog::read_other() try { return read(); } catch (const Error& e) {
   throw Error(ErrorKind::usage, fmt::format("{}; name another --out, or --overwrite to replace the file", e.what()));
 }
@@ -140,7 +140,7 @@ std::streamoff CellLog::read() {
   header_ = read_header(JsonView(json, source));
   std::streamoff whole = in.tellg();
   while (std::getline(in, line)) {
-    // An incomplete line is still being written, or was when the run was killed.
+    // An incomplete line is still being written, or the run was killed while writing it.
     if (in.eof()) break;
     ++last_line_;
     const auto found = place_of(line);
@@ -183,7 +183,7 @@ CellReader::CellReader(const CellLog& log) : log_(log), in_(log.file(), std::ios
 
 const std::string& CellReader::cell(const CellPlace& place) {
   const CellLog::Line& known = log_.lines_.at(place);
-  if (known.offset != at_) in_.seekg(known.offset);  // a seek discards what was read ahead
+  if (known.offset != at_) in_.seekg(known.offset);  // seeking discards data read ahead
   if (!std::getline(in_, line_)) refuse(log_.file(), "it was truncated while it was read");
   at_ = known.offset + static_cast<std::streamoff>(line_.size()) + 1;
   const auto found = place_of(line_);

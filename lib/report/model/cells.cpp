@@ -53,7 +53,7 @@ CellConfig config_of(const JsonView& result) {
   return config;
 }
 
-// "; 12 plans hold 3 kernels"; "" if no plan was compiled.
+// "; 12 plans hold 3 kernels", or "" if no plan was compiled.
 std::string kernels_summary(const CellTable& table) {
   std::set<std::string> identities;
   int64_t plans = 0;
@@ -105,7 +105,7 @@ std::string cudnn_of(const JsonView& result) {
   return cudnn ? cudnn->text_or("version", "") : "";
 }
 
-// A config without a name is called by its description.
+// A config without a name uses its description.
 std::string name_in(const JsonView& result) {
   const CellConfig config = config_of(result);
   return config.name.empty() ? config.summary : config.name;
@@ -128,7 +128,7 @@ CellCollector::CellCollector(MatrixAxes axes) {
   table_.axes = std::move(axes);
 }
 
-// A cell's command consists of words for its config, target and cuDNN; words from one cell serve all.
+// A cell's command consists of words for its config, target and cuDNN, which other cells reuse.
 void CellCollector::add_command(const CellPlace& place, const std::string& command) {
   const auto parts = asking::parts_of_command(command);
   if (!parts) return;
@@ -194,7 +194,7 @@ CellTable cells_of_report(const JsonView& report) {
 
 Json load_report(const fs::path& file) {
   const std::string text = input_text(file);
-  // For a completely different file, its first wrong character is not helpful.
+  // For an entirely different kind of file, the first wrong character is not helpful.
   const bool may_be = trim(text).starts_with('{');
   Json report = may_be ? parse_json(text, {input_name(file)}, {.comments = false}) : Json();
   if (!report.contains("results"))

@@ -20,7 +20,7 @@ using answer::Verdict;
 
 using Key = std::tuple<std::string, std::string, std::string>;  // config, target, cuDNN
 
-// The cells of a table that count, by name.
+// The compared cells of a table, by name.
 std::map<Key, const Cell*> named_cells(const CellTable& table, const std::string& version, bool by_version) {
   std::map<Key, const Cell*> cells;
   for (const Cell& cell : table.cells)
@@ -84,13 +84,13 @@ std::set<std::string> knob_names(const CellEngine& engine) {
   return names;
 }
 
-// cuDNN 9.23 writes the same choice with other knobs, so only the engine and its workspace are compared.
+// cuDNN 9.23 writes the same choice with different knobs, so only the engine and its workspace are compared.
 bool is_same_choice(const CellEngine& a, const CellEngine& b) {
   if (a.engine != b.engine) return false;
   return a.knobs == b.knobs || (knob_names(a) != knob_names(b) && a.workspace_bytes == b.workspace_bytes);
 }
 
-// Without the C++ expression after it, which has names that change between versions.
+// Without the C++ expression after the reason, because its names change between versions.
 std::string sentence_of(const std::string& reason) {
   return reason.substr(0, reason.find(" at: "));
 }
@@ -118,7 +118,7 @@ std::set<std::string> obstacle_kinds(const std::vector<CellObstacle>& obstacles)
   return kinds;
 }
 
-// Compares cells that work both times at the same speed.
+// Compares cells that work in both reports at the same speed.
 std::optional<Change> change_of_choice(const CellAnswer& before, const CellAnswer& after) {
   const CellEngine *old_first = first_choice(before), *new_first = first_choice(after);
   if (old_first == nullptr || new_first == nullptr) return std::nullopt;
@@ -204,8 +204,8 @@ std::string words(ChangeKind kind) {
   return text;
 }
 
-// Changes that differ only in the target. Engines and reasons change by the thousand between versions, so for them all
-// with the same result.
+// Groups changes that differ only in the target. Thousands of engines and reasons change between versions, so those are
+// grouped by result only.
 struct ChangeGroup {
   const Change* first = nullptr;
   std::vector<std::string> configs, targets;
@@ -241,7 +241,7 @@ std::string few(const std::vector<std::string>& words) {
   return fmt::format("{} and {} more", fmt::join(words.begin(), words.begin() + most, ", "), words.size() - most);
 }
 
-// The version of all cells in both, if they share one; it is then not repeated at each change.
+// The version of all cells in both, if they share one, so that changes need not repeat it.
 std::string common_version(const Diff& diff) {
   return diff.cudnns.size() == 1 ? diff.cudnns.front() : "";
 }

@@ -27,7 +27,7 @@ std::optional<std::string> operation_tag(const graph::Operation& operation) {
   return std::nullopt;
 }
 
-/// A knob that the headers lack has its number as name.
+/// A knob missing from the headers has its number as name.
 int64_t knob_number(const std::string& name) {
   int64_t number = 0;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), number);
@@ -73,7 +73,7 @@ struct Faulty {
   probe::Knobs knobs;
   CudnnVersion cudnn_version;
   int sm = 0;
-  std::vector<std::string> statuses;  ///< each once
+  std::vector<std::string> statuses;  ///< without duplicates
   Json seen = Json::array();
 
   bool same_as(const Faulty& other) const {

@@ -23,7 +23,7 @@ struct Part {
   std::optional<CellLog> log;  // none for a report
   Json report;
   std::vector<CellPlace> places;          // of a report's results
-  std::map<CellPlace, size_t> result_at;  // the last one of each place
+  std::map<CellPlace, size_t> result_at;  // index of the last cell of each place
 
   void for_each(const std::function<void(const CellPlace&, const std::string&)>& take) const {
     if (log) return log->for_each(take);
@@ -33,8 +33,8 @@ struct Part {
   const Json& result(const CellPlace& place) const { return report["results"][result_at.at(place)]; }
 };
 
-// Checks a report's results here. Those of a cell file are checked later, when the merged file is written, before it
-// replaces the old one. Parsing them twice would double the time of a merge.
+// Checks only a report's results. A cell file's results are checked when the merged file is written, before it replaces
+// the old file. Parsing them twice would double the time of a merge.
 std::unique_ptr<Part> open_part(const fs::path& path) {
   auto part = std::make_unique<Part>();
   part->path = path;
@@ -54,14 +54,14 @@ std::unique_ptr<Part> open_part(const fs::path& path) {
   return part;
 }
 
-// The origin of a merged cell.
+// The input of a merged cell.
 struct Origin {
   size_t part = 0;
-  CellPlace place;  // in that input
-  size_t hash = 0;  // of its text
+  CellPlace place;  // place in that input
+  size_t hash = 0;  // digest of its text
 };
 
-// The file may only have cells of the inputs, which the merge includes again.
+// The file may have only cells of the inputs, because the merge keeps only those.
 void check_replaceable(const fs::path& file, const std::vector<std::unique_ptr<Part>>& parts) {
   std::error_code absent;
   if (!fs::exists(file, absent) || fs::file_size(file, absent) == 0) return;
@@ -101,7 +101,7 @@ Merged merge_cells(const std::vector<fs::path>& inputs, const fs::path& file, co
   CellHeader header = join.header();
   if (!title.empty()) header.axes.title = title;
   CellCollector table(header.axes);
-  // Written next to the file, which may be an input itself, and then moved into its place.
+  // Written next to the file, which may be an input itself, and then renamed to it.
   out.replace([&](std::ostream& to) {
     std::vector<std::optional<CellReader>> readers(parts.size());
     to << text_of(header);

@@ -1,5 +1,5 @@
-// What the pages share: elements, the theme, the address, files to save. The address of a page is its state:
-// it opens the same view again.
+// Shared by the pages: elements, theme, address, files to save. The address of a page is its state, so it reopens the
+// same view.
 
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -46,7 +46,7 @@ function fragmentOf(lists) {
       .join('&');
 }
 
-/** A step is something to come back from with the button of the browser; what is typed is none. */
+/** A step can be undone with the browser's back button; typing is not a step. */
 function writeFragment(fragment, isStep, state = null) {
   if (`#${fragment}` === (location.hash || '#')) return;
   const address = fragment ? `#${fragment}` : location.pathname + location.search;
@@ -56,10 +56,10 @@ function writeFragment(fragment, isStep, state = null) {
     history.replaceState(history.state, '', address);
 }
 
-// ---- the theme: that of the address, else the one that was chosen here before, else the system's
+// ---- the theme: from the address, otherwise the one chosen here before, otherwise the system's
 
 const theme = {
-  named: null,  // by the address, or by the button
+  named: null,  // set by the address or the button
   stored: null
 };
 const systemIsDark = matchMedia('(prefers-color-scheme: dark)');
@@ -83,7 +83,7 @@ function showTheme() {
   dispatchEvent(new Event('themechange'));
 }
 
-/** `changed` writes the address. Storage may be forbidden; then the choice lasts as long as the page. */
+/** `changed` writes the address. If storage is forbidden, the choice lasts only as long as the page. */
 function buildTheme(changed) {
   theme.stored = withStorage((storage) => storage.getItem('attnprobe-theme'));
   byId('theme').addEventListener('click', () => {
@@ -114,7 +114,7 @@ function saveFile(name, type, text) {
   setTimeout(() => URL.revokeObjectURL(address), 10000);
 }
 
-/** RFC 4180; what a spreadsheet would take for a formula begins with an apostrophe. */
+/** RFC 4180; text that a spreadsheet would run as a formula begins with an apostrophe. */
 function csvText(rows) {
   const field = (value) => {
     const text = value === null || value === undefined ? '' : String(value);
@@ -131,7 +131,7 @@ function fileName(title, ending) {
   return `${words || 'attnprobe'}.${ending}`;
 }
 
-/** Its words stay whole: a line does not end inside of "--target". */
+/** Words are not broken: no line break inside "--target". */
 function commandBox(command) {
   const words = command.split(' ').flatMap((word) => [' ', element('span', {}, word)]);
   const code = element('code', {}, words.slice(1));
@@ -140,7 +140,7 @@ function commandBox(command) {
   return element('div', {class: 'command'}, code, button);
 }
 
-/** Where the clipboard may not be written, the text is selected instead. */
+/** If the clipboard is not writable, selects the text instead. */
 async function copyText(code, button) {
   try {
     await navigator.clipboard.writeText(code.textContent);

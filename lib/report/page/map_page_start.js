@@ -1,5 +1,5 @@
-// Two fields over a plane: each point by its answer, its engine, its reason or its time; a touch says what it is
-// and whether it was asked.
+// Two fields as a plane: each point is coloured by its answer, engine, reason or time; touching it shows the answer and
+// whether it was asked.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const CHOICES = {
@@ -16,8 +16,7 @@ const WORDS = {
   error: 'error',
   environment: 'a problem of the machine'
 };
-// From light to dark, by the family of the answer: told apart within it, and the families with any colour
-// vision.
+// From light to dark within each answer's family; families are distinguishable with any colour vision.
 const COLOURS = {
   yes: ['#2f7fd1', '#0b3f78', '#7fb6ec', '#1aa3a3', '#5a54c4', '#14638f', '#a9cdf0', '#3f2b8c'],
   but: ['#e3b505', '#a87b00', '#f4d96b', '#7d5c00'],
@@ -38,7 +37,7 @@ function labelOf(point, by) {
   return answer;
 }
 
-/** Labels with their colours, the most frequent of an answer first. */
+/** Labels with their colours, the most frequent label of an answer first. */
 function paletteOf(page) {
   const counts = new Map();
   for (const map of page.maps)
@@ -71,7 +70,7 @@ function timeText(ms) {
   return `${Number(ms.toPrecision(3))} ms`;
 }
 
-/** Of a share from 0 to 1, between the colours of the scale. */
+/** The colour of a share from 0 to 1, interpolated between the colours of the scale. */
 function mixedColour(share) {
   const colours = data.times.colours;
   const place = share * (colours.length - 1);
@@ -83,7 +82,7 @@ function mixedColour(share) {
   return `rgb(${channels.join(' ')})`;
 }
 
-/** In equal ratios: twice as long is as far everywhere. */
+/** Logarithmic: a factor of two has the same distance everywhere. */
 function timeColour(ms) {
   const {shortest_ms: shortest, longest_ms: longest} = data.times;
   return mixedColour(longest > shortest ? Math.log(ms / shortest) / Math.log(longest / shortest) : 0);
@@ -93,7 +92,7 @@ function hasTimeColour(page, point) {
   return page.by === 'time' && point.ms !== undefined;
 }
 
-/** Rows from below to above, each with a point for every value across. */
+/** Rows from bottom to top, each with a point for every horizontal value. */
 function unpacked({title, rows}) {
   return {
     title,
@@ -215,7 +214,7 @@ function reasonWords({reason, source}) {
   return [reason, source ? `(${source})` : ''].filter(Boolean).join(' ');
 }
 
-/** Why the nearest point that was asked and answers alike does so; a reason of its own nobody gave. */
+/** The reason of the nearest asked point with the same answer, because inferred points have no reason. */
 function unaskedWords(page, {map, x, y}) {
   const {rows} = page.maps[map];
   const here = rows[y][x].point;
@@ -233,7 +232,7 @@ function unaskedWords(page, {map, x, y}) {
   return 'Not asked: inferred from its neighbours.';
 }
 
-/** Says what is at a point; `isKept`: it goes to the address. */
+/** Shows the answer at a point; `isKept`: also writes it to the address. */
 function read(page, at, isKept) {
   page.at = at;
   const {point, asked} = page.maps[at.map].rows[at.y][at.x];
@@ -287,7 +286,7 @@ function drawMap(page, palette, canvas, at) {
   context.fillRect(page.at.x, canvas.height - 1 - page.at.y, 1, 1);
 }
 
-/** What a saved point has besides, where times were taken. */
+/** Further members of a saved point, if times were measured. */
 function timesOf(point) {
   if (!data.times) return {};
   return {
@@ -297,7 +296,7 @@ function timesOf(point) {
   };
 }
 
-/** A row a point. */
+/** One row per point. */
 function pointsText(page, form) {
   const {across, up} = data;
   const records =

@@ -1,8 +1,8 @@
-// Rows and columns: configs, GPUs, cuDNN versions, or a field of the configs. What shares both is one cell of
-// the grid.
+// Rows and columns: configs, GPUs, cuDNN versions, or a field of the configs. All cells with the same row and column
+// form one cell of the grid.
 
 /**
- * What rows and columns may be. `values` are labels in order; `indices` has the place in them of each config,
+ * The possible rows and columns. `values` are labels in order; `indices` has the place in them of each config,
  * target or version, by what the axis is `of`.
  */
 function buildAxes(order) {
@@ -66,7 +66,7 @@ function fieldAxis(field) {
   };
 }
 
-/** "causal"; "window_left 4095, window_right 0" of an object; "–" of what a config does not say. */
+/** "causal"; "window_left 4095, window_right 0" for an object; "–" if the config does not have the field. */
 function fieldWords(value) {
   if (value === undefined || value === null) return '–';
   if (typeof value !== 'object') return String(value);
@@ -76,13 +76,13 @@ function fieldWords(value) {
 
 function axisNamed(page, name) { return page.axes.find((axis) => axis.name === name); }
 
-/** The versions whose cells are shown: the one that is chosen, or all where rows or columns are versions. */
+/** The versions whose cells are shown: the selected version, or all if rows or columns are versions. */
 function versionsShown(page) {
   const isAxis = [page.rows, page.columns].some(({of}) => of === 'version');
   return isAxis ? data.cudnns.map((_, at) => at) : [page.version];
 }
 
-/** The cells of each place of the grid, by row and column; those that were not asked are in it, too. */
+/** The cells of each place of the grid, by row and column, including cells that were not asked. */
 function groupCells(page) {
   const {rows, columns} = page;
   const groups = Array.from({length: rows.values.length * columns.values.length}, () => []);
@@ -97,7 +97,7 @@ function groupCells(page) {
   return groups;
 }
 
-/** What is shown in a cell of the grid, of all its cells that match. */
+/** The text in a cell of the grid, for all its matching cells. */
 const SHOWN = {
   answer: {title: 'answers', words: answerWords},
   since: {title: 'since when', words: sinceCellWords},
@@ -106,7 +106,7 @@ const SHOWN = {
   time: {title: 'time of the fastest', words: timeWords},
 };
 
-/** "yes"; "7/9" where 7 of 9 are yes. */
+/** "yes"; "7/9" if 7 of 9 are yes. */
 function answerWords(cells) {
   const verdicts = new Set(cells.map((cell) => answerOf(cell).v));
   if (verdicts.size === 1) return shortOf([...verdicts][0]);
@@ -129,7 +129,7 @@ function engineWords(answer) {
   return first && isTaken(answer) ? String(first.e) : '';
 }
 
-/** What they have in common, or how many different ones there are. */
+/** The value that they share, or the number of different values. */
 function oneOf(words) {
   const different = [...new Set(words.filter(Boolean))];
   return different.length < 2 ? (different[0] ?? '').replaceAll('_', ' ') : `${different.length} kinds`;
@@ -146,7 +146,7 @@ function fastestMs(answer) {
       ...rows.filter((row) => Number.isFinite(row.ms) && row.run !== 'wrong_result').map((row) => row.ms));
 }
 
-/** Those that say something here: no times where nothing ran, no first version where one was asked. */
+/** Only useful ones: no times if nothing ran, no first version if only one version was asked. */
 function shownChoices() {
   const hasTimes = data.engines.some((row) => Number.isFinite(row.ms));
   return Object.keys(SHOWN).filter(

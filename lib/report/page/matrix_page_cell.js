@@ -1,4 +1,4 @@
-// One cell, opened: what cuDNN answered, why, with which engine configs, and how to ask again.
+// One cell, opened: cuDNN's answer, its reason and engine configs, and how to ask again.
 
 /** Fills and shows the dialog. `open(cell)` opens another cell. */
 function showCell(page, cell, open) {
@@ -67,7 +67,7 @@ function dialogHeader(title, content, dialog) {
           '×'));
 }
 
-/** The answer as a word, what was expected, and how many engine configs are behind it. */
+/** The answer as a word, the expectation, and the number of engine configs. */
 function verdictLine(answer) {
   const expected = answer.expect ?
       element(
@@ -106,7 +106,7 @@ function obstacleSection({but = []}) {
   return but.length ? section('Obstacles', element('ul', {}, noteItems(but))) : null;
 }
 
-/** What frameworks do before cuDNN sees it, with what gets around it, by their rules. */
+/** What frameworks do before they ask cuDNN, by their rules, with workarounds. */
 function frameworkSection({frameworks = []}) {
   if (!frameworks.length) return null;
   const items = frameworks.map(({text, instead, changes, notes}) => {
@@ -144,13 +144,13 @@ function lookSection({config, target, version}, isMore) {
   return [element('p', {class: 'muted'}, what), commandBox(command)];
 }
 
-/** The lines after the first of an advice are the command that it was probed with. */
+/** In an advice, the lines after the first are the command that confirmed it. */
 function adviceItem(advice) {
   const [words, ...command] = advice.split('\n');
   return element('li', {}, words, command.length ? commandBox(command.join('\n')) : null);
 }
 
-/** Other versions on this GPU, and other GPUs with this version, that say yes to the same config. */
+/** Other versions on this GPU, and other GPUs with this version, that answer yes for the same config. */
 function helpInMatrix({at, version, target, answer}) {
   const gpu = data.targets.indexOf(target);
   const isYes = (one, other) => answerAt(one, at, other)?.v === 'yes';
@@ -182,7 +182,7 @@ function notesSection({notes = [], frontend = NEVER, from = NEVER}) {
   return section('Versions and known bugs', element('ul', {}, items));
 }
 
-/** "": a graph was asked about that no config builds. */
+/** "": the question was a graph that no config builds. */
 function reproduceCommand(config, target, cudnn) {
   return config.command ?
       `${config.command} --target ${target.word || target.id} --cudnn ${cudnn.word || cudnn.version}` :
@@ -194,7 +194,7 @@ function reproduceSection({config, target, version}) {
   return command ? section('Reproduce', commandBox(command)) : null;
 }
 
-/** The answer by version and since when it is yes: on this GPU, and behind a fold on the others. */
+/** The answer by version, and the first version with a yes: for this GPU, and folded for the others. */
 function versionsSection(page, place, open) {
   const others = columnOrder().filter((target) => target !== place.target);
   return section(

@@ -1,8 +1,8 @@
-// What was asked and answered: the payload of the page, and the words for it.
+// Questions and answers: the payload of the page, and the words for it.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 
-// `short` fits into a cell.
+// `short` fits in a cell.
 const VERDICTS = {
   yes: {words: 'Yes', short: 'yes', means: 'a program can use it'},
   but: {words: 'But', short: 'but', means: 'cuDNN supports it, with an obstacle'},
@@ -15,7 +15,7 @@ const VERDICTS = {
   environment: {words: 'Environment', short: 'env', means: 'a problem of the machine: no answer'},
 };
 
-// Obstacles and notes, in words for many.
+// Obstacles and notes, in the plural.
 const KINDS = {
   framework: 'framework gate',
   frontend: 'cudnn-frontend refuses it',
@@ -57,7 +57,7 @@ function shortOf(verdict) { return VERDICTS[verdict]?.short ?? verdict; }
 
 function kindWords(kind) { return KINDS[kind] ?? kind.replaceAll('_', ' '); }
 
-/** Why it is no or but: the categories of its root cause and of its obstacles. */
+/** Why the answer is no or but: the categories of the root cause and the obstacles. */
 function reasonsOf(answer) {
   return [...new Set([answer.category, ...(answer.but ?? []).map(([kind]) => kind)].filter(Boolean))];
 }
@@ -75,7 +75,7 @@ function notesOf(answer) {
   return told.filter(({text}, at) => text && told.findIndex((other) => other.text === text) === at);
 }
 
-/** The CSS classes of a cell in the matrix and in the strips by version. */
+/** The CSS classes of a cell, in the matrix and in the version strips. */
 function classesOf(answer) {
   if (!answer) return 'not-asked';
   const verdict = answer.v in VERDICTS ? answer.v : 'error';
@@ -102,7 +102,7 @@ function describeCell(cell, withVersion = false) {
   return `${where}${cudnn}: ${describeAnswer(answerOf(cell))}`;
 }
 
-/** Targets as columns: families from old to new, their GPUs by compute capability. */
+/** Targets as columns: families from old to new, GPUs by compute capability. */
 function columnOrder() {
   const oldest = new Map();
   for (const {family, sm} of data.targets) oldest.set(family, Math.min(sm, oldest.get(family) ?? sm));
@@ -134,13 +134,13 @@ function readPast() {
   return {first, differs};
 }
 
-/** Of the oldest version here nobody knows whether it was the first. */
+/** The oldest version here may not be the first with support. */
 function sinceWords(version, never = 'never') {
   if (version === NEVER) return never;
   return `${version === 0 ? '≤ ' : ''}${data.cudnns[version].version}`;
 }
 
-/** "≤ 9.8.0: H200, B200; 9.14.0: L40S": by GPU, the first version here that says yes. */
+/** "≤ 9.8.0: H200, B200; 9.14.0: L40S": by GPU, the first version here with a yes. */
 function sinceByGpu(past, configs, targets) {
   const groups = new Map();
   for (const target of targets) {

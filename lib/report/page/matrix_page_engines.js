@@ -1,6 +1,6 @@
 // The engine configs of an opened cell, and the heuristic modes that propose them.
 
-// Columns of the engine table; one that no row has anything for is left out.
+// Columns of the engine table; columns without content are omitted.
 const ENGINE_COLUMNS = [
   {title: 'Engine', of: (row) => String(row.e)},
   {title: 'Knobs', of: (row) => row.k, className: 'knobs'},
@@ -23,7 +23,7 @@ const ENGINE_COLUMNS = [
   },
 ];
 
-/** Those that a yes does not need are behind a fold. */
+/** For a yes, the unneeded ones are folded. */
 function enginesSection(answer) {
   const rows = (answer.engines ?? []).map((index) => data.engines[index]);
   if (!rows.length) return null;
@@ -49,7 +49,7 @@ function enginesTable(rows) {
   return plainTable(heads, lines);
 }
 
-/** The last cell with something in it takes the room of the empty ones after it. */
+/** The last cell with content spans the empty cells after it. */
 function engineCells(content, used) {
   const last = used.findLastIndex((at) => content[at] !== '');
   return used.slice(0, last + 1)
@@ -72,7 +72,7 @@ function plainTable(heads, lines) {
 
 function checkWords(row) { return row.ok ? '✓ passes' : ['× ', breakable(row.s), reasonWords(row)]; }
 
-/** What passes the check and does not compile has its status and reason here, a compiled plan its kernels. */
+/** Status and reason of a config that passes the check but does not compile, or the kernels of a compiled plan. */
 function planWords(row) {
   const kernelWords = (kernel) => element('small', {class: 'words'}, breakable(textAt(kernel)));
   if (!row.plan) return '';
@@ -85,7 +85,7 @@ function reasonWords(row) {
   return reason ? element('q', {class: 'words'}, reason) : '';
 }
 
-/** A long name of cuDNN's that may go on in another line after an underscore. */
+/** A long cuDNN name that may break after an underscore. */
 function breakable(name) { return name.split(/(?<=[_,[])/).flatMap((part) => [part, element('wbr')]); }
 
 function timeBar(row, slowest) {

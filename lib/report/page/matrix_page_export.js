@@ -1,4 +1,4 @@
-// What is shown, as files: one row per cell that matches the filters, in the order of the grid.
+// The shown cells as files: one row per cell that matches the filters, in the order of the grid.
 
 const EXPORTED = [
   ['config', ({config}) => config.name],
@@ -42,7 +42,7 @@ function recordOf(page, cell) {
   return Object.fromEntries(EXPORTED.map(([name, of]) => [name, of(view)]));
 }
 
-/** "csv" or "json" of the cells that are shown. */
+/** "csv" or "json" with the shown cells. */
 function shownText(page, form) {
   const records = shownCells(page).map((cell) => recordOf(page, cell));
   if (form === 'json') {

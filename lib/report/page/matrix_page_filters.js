@@ -1,4 +1,4 @@
-// What is shown: text, menus and switches, and their form in the page's address.
+// The filters: text, menus and switches, and their form in the page's address.
 
 const filters = {
   text: '',
@@ -26,7 +26,7 @@ function anyFilter() {
 
 function anySwitch() { return Object.values(filters.switches).some(Boolean); }
 
-/** Whether a filter looks at answers, not only at configs and GPUs. */
+/** Whether a filter depends on answers, not only on configs and GPUs. */
 function filtersAnswers() {
   const {verdict, category, note} = filters.sets;
   return verdict.size > 0 || category.size > 0 || note.size > 0 || anySwitch();

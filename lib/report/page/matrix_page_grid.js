@@ -1,8 +1,8 @@
-// The matrix as a picture: rows × columns, a grid that the keyboard walks.
+// The matrix as a grid of rows × columns, with keyboard navigation.
 
 const FIXED_COLUMNS = 2;  // the row's name, and how many of its cells are yes
 
-/** Makes the table anew for other rows or columns. */
+/** Rebuilds the table for other rows or columns. */
 function drawGrid(page) {
   const {rows, columns} = page;
   const table = byId('grid');
@@ -26,7 +26,7 @@ function drawGrid(page) {
   };
 }
 
-/** Beside each row: since when, where one version is shown of several. */
+/** Next to each row: the first supporting version, if one of several versions is shown. */
 function hasSince(page) { return data.cudnns.length > 1 && versionsShown(page).length === 1; }
 
 function sinceHead(page) {
@@ -88,7 +88,7 @@ function paintGrid(page) {
   keepCurrent(grid);
 }
 
-/** A place whose cells were not asked stays where configs and GPUs match. */
+/** A place whose cells were not asked remains visible if configs and GPUs match. */
 function isShownUnasked(page, cells) {
   return cells.some((cell) => refusedBy(page.selection, cell, placeOfCell(cell)) === 0);
 }
@@ -118,7 +118,7 @@ function mixClasses(cells) {
   return `tile mix${cells.every((cell) => isMet(answerOf(cell))) ? '' : ' unmet'}`;
 }
 
-/** "gpt2 on NVIDIA H200: yes" of a cell; "causal, H200: 7 of 9 yes, 2 no" of several. */
+/** "gpt2 on NVIDIA H200: yes" for a cell; "causal, H200: 7 of 9 yes, 2 no" for several. */
 function describeGroup(page, row, column, cells) {
   const {groups} = page.grid;
   const all = groups[row * page.columns.values.length + column];
@@ -190,7 +190,7 @@ function familyHeads({grid, columns}) {
       ({family, width}) => element('th', {scope: 'colgroup', colspan: width, title: family}, family));
 }
 
-/** One cell can be reached by Tab, the one that the arrow keys walk from. */
+/** Only one cell can be reached with Tab: the start for the arrow keys. */
 function makeCurrent(grid, place) {
   if (grid.current) cellOf(grid, grid.current.row, grid.current.column).removeAttribute('tabindex');
   grid.current = place;
@@ -223,7 +223,7 @@ function placeOfNode(grid, node) {
   return column >= 0 ? {row, column} : null;
 }
 
-/** Where a key leads from a cell; null: nowhere. */
+/** The cell that a key moves to; null: none. */
 function placeAfter(grid, {key, ctrlKey}) {
   const {rows, shown, current} = grid;
   const visible = rows.flatMap((row, at) => (row.hidden ? [] : [at]));
@@ -244,7 +244,7 @@ function placeAfter(grid, {key, ctrlKey}) {
   return {row: move(visible, current.row, down), column: move(shown, current.column, right)};
 }
 
-/** `open(place)` is called to see what is in a cell of the grid. */
+/** Calls `open(place)` to open a cell of the grid. */
 function listenToGrid(page, open) {
   const body = byId('grid').tBodies[0];
   body.addEventListener('click', ({target}) => {

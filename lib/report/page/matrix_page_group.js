@@ -1,8 +1,8 @@
-// Several cells that share a place of the grid, opened: which they are, and what each answers.
+// Several cells that share a place of the grid, opened: the cells and their answers.
 
 const MOST_LISTED = 300;
 
-/** `open(cell)` opens one of them. */
+/** `open(cell)` opens one of the cells. */
 function showGroup(page, place, open) {
   const dialog = byId('cell');
   const width = page.columns.values.length;

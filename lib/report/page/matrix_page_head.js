@@ -13,7 +13,7 @@ function describePage() {
   byId('about').append(`${sizes.join(' × ')}, by ${data.tool}`, ...command);
 }
 
-/** A sample of every kind of cell that the page has. */
+/** A sample of every kind of cell on the page. */
 function buildLegend() {
   const asked = new Set(data.cells);
   const answers = data.answers.filter((_, index) => asked.has(index));
@@ -35,7 +35,7 @@ function legendItem(classes, symbol, words) {
       'span', {class: 'legend-item'}, element('span', {class: `${classes} sample`}, symbol), words);
 }
 
-/** What rows, columns and cells are, and what is saved of them. */
+/** Controls for rows, columns, cells and saving. */
 function buildView(page) {
   const choice = (id, title, options, change) => {
     const list = options.map(([value, words]) => element('option', {value}, words));
@@ -66,7 +66,7 @@ function buildView(page) {
           save('CSV', 'csv'), save('JSON', 'json')));
 }
 
-/** On a phone the matrix comes before the tools, which are folded unless the address has used them. */
+/** On a phone the matrix comes before the tools, which are folded unless the address uses them. */
 function foldTools() { byId('tools').open = !matchMedia('(max-width: 40rem)').matches || anyFilter(); }
 
 function markView(page) {
@@ -74,7 +74,7 @@ function markView(page) {
   byId('columns').value = page.columns.name;
   byId('shows').value = page.shows;
   byId('box').dataset.shows = page.shows;
-  // Where rows or columns are versions, there is none to choose.
+  // If rows or columns are versions, no version can be selected.
   byId('versions').hidden = versionsShown(page).length > 1;
   const isGrouped = page.grid.groups.some((cells) => cells.length > 1);
   byId('legend-mix').hidden = !isGrouped;
@@ -83,7 +83,7 @@ function markView(page) {
 
 function percent(share) { return `${Math.floor(share * 100)} %`; }
 
-/** Tabs, or a select where they would be too many; returns what marks the version that is shown. */
+/** Tabs, or a select if there are too many; returns a function that marks the shown version. */
 function buildVersions(page) {
   const box = byId('versions');
   box.className = 'versions';
@@ -109,7 +109,7 @@ function buildVersionSelect(page, box) {
   };
 }
 
-/** "9.19.0: 80 % of 120 cells are yes", of those that match the filters. */
+/** "9.19.0: 80 % of 120 cells are yes", counting cells that match the filters. */
 function versionWords(page, at) {
   const {matching, yes} = countMatches(page.selection, at);
   return `${data.cudnns[at].version}: ${matching ? percent(yes / matching) : 'none'} of ${
@@ -159,7 +159,7 @@ function walkTabs(page, tabs, event) {
   tabs[to].focus();
 }
 
-/** How many of the cells that match have each answer: a bar, and buttons that show only those. */
+/** The number of matching cells per answer: a bar, and buttons that show only those cells. */
 function showSummary(page) {
   const {asked, matching, shown, verdict, unmet} = page.counts;
   const {sets, switches} = filters;

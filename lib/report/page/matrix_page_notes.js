@@ -1,13 +1,13 @@
-// Obstacles and notes of cells: framework gates, known bugs, version
-// rules, with how many of the shown cells each concerns.
+// Obstacles and notes of cells: framework gates, known bugs, version rules, with the number of shown cells that each
+// affects.
 
-/** Of each answer, what filters look for: reasons and notes. */
+/** For each answer, the reasons and notes that filters search. */
 function factsOfAnswers() {
   return data.answers.map(
       (answer) => ({reasons: reasonsOf(answer), notes: notesOf(answer).map(({text}) => text)}));
 }
 
-/** Every note of the page once. */
+/** All notes of the page, without duplicates. */
 function allNotes() {
   const notes = new Map();
   for (const answer of data.answers)

@@ -1,5 +1,5 @@
-// Which cells are shown: each filter is a bit, and a cell is shown where none refuses it. So a pass over the
-// cells also tells how many each choice of a filter would show.
+// Selects the shown cells: each filter is a bit, and a cell is shown if no filter refuses it. So one pass over the
+// cells also counts how many cells each choice of a filter would show.
 
 const BITS = {
   text: 1,
@@ -14,7 +14,7 @@ const BITS = {
   differs: 512
 };
 const OF_CONFIGS = ['pattern', 'pass', 'dtype'];
-/** Filters that look at answers, not only at configs and GPUs. */
+/** Filters that depend on answers, not only on configs and GPUs. */
 const ABOUT_ANSWERS = BITS.verdict | BITS.category | BITS.note | BITS.unexpected | BITS.differs;
 
 function readSelection(page) {
@@ -38,13 +38,13 @@ function allows(set, value) { return set.size === 0 || set.has(value); }
 
 function allowsAny(set, values) { return set.size === 0 || values.some((value) => set.has(value)); }
 
-/** What a config is searched in: its name, its summary, and its fields as "mask=causal". */
+/** The searched text of a config: its name, its summary, and its fields as "mask=causal". */
 function haystackOf({name, summary, fields}) {
   const pairs = Object.entries(fields ?? {}).map(([key, value]) => `${key}=${fieldWords(value)}`);
   return `${name} ${summary} ${pairs.join(' ')}`.toLowerCase();
 }
 
-/** The bits that refuse a cell, also one that was not asked, which a filter about answers refuses. */
+/** The bits that refuse a cell. Filters about answers refuse cells that were not asked. */
 function refusedBy(selection, cell, place) {
   const {config, target} = place;
   const bits = selection.ofConfigs[config] | selection.ofTargets[target];
@@ -95,7 +95,7 @@ function countCells(page, selection, versions) {
 
 function addTo(map, key, count = 1) { map.set(key, (map.get(key) ?? 0) + count); }
 
-/** From how many cells have an answer, how many have what it says. */
+/** Converts counts of cells per answer to counts per fact of the answers. */
 function countAnswers(page, perAnswer) {
   const counts = {verdict: new Map(), category: new Map(), note: new Map(), shown: new Map(), unmet: 0};
   for (const [answer, count] of perAnswer.matching) addTo(counts.shown, data.answers[answer].v, count);
@@ -109,7 +109,7 @@ function countAnswers(page, perAnswer) {
   return counts;
 }
 
-/** Of a version alone, without the choices: how many match, and how many of them are yes. */
+/** For a version, without the choices: the number of matching cells, and how many of them are yes. */
 function countMatches(selection, version) {
   const counts = {matching: 0, yes: 0};
   for (let config = 0; config < data.configs.length; config++) {

@@ -1,4 +1,4 @@
-// The page as a whole: what is shown and opened, and its address that says so.
+// The page as a whole: what is shown and opened, and its address.
 
 const USUAL = {
   rows: 'config',
@@ -80,7 +80,7 @@ function showMatches(page, isStep) {
     page.writing = setTimeout(() => writeAddress(page, false), 150);
 }
 
-/** Nothing matches here; perhaps on another version. */
+/** Nothing matches here, but another version may have matches. */
 function nothingWords(page) {
   const button = (words, click) => element('button', {type: 'button', click}, words);
   const versions = versionsShown(page).length > 1 ? [] : data.cudnns.flatMap((cudnn, version) => {
@@ -98,7 +98,7 @@ function nothingWords(page) {
   ];
 }
 
-// ---- what is opened: {cell}, or {group}, a place of the grid with several cells
+// ---- the opened cell: {cell}, or {group}, a place of the grid with several cells
 
 function openPlace(page, place) {
   const cells = page.grid.groups[place.row * page.columns.values.length + place.column];
@@ -132,10 +132,10 @@ function listenToDialog(page) {
     if (target === dialog) dialog.close();
   });
   dialog.addEventListener('close', () => {
-    if (!page.opened) return;  // the address has it no more
+    if (!page.opened) return;  // no longer in the address
     const {cell, group} = page.opened;
     page.opened = null;
-    // The step that opened it is taken back, or there would be two to the same view.
+    // Undoes the step that opened it; otherwise two steps would lead to the same view.
     if (history.state?.from === fragmentOf(addressLists(page)))
       history.back();
     else
@@ -176,7 +176,7 @@ function groupNames({rows, columns}, {row, column}) {
   return [rows.values[row].name, columns.values[column].name];
 }
 
-/** Shows what the address says, without a step of its own. */
+/** Shows the view in the address, without adding a step. */
 function takeFragment(page) {
   page.isTaking = true;
   const lists = readFragment();
@@ -203,7 +203,7 @@ function takeFragment(page) {
   page.isTaking = false;
 }
 
-/** What is drawn already stays, and only its cells may be others. */
+/** Keeps what is already drawn; only its cells may change. */
 function showNamedAxes(page, rowsName, columnsName) {
   const rows = axisNamed(page, rowsName) ?? axisNamed(page, USUAL.rows);
   const named = axisNamed(page, columnsName) ?? axisNamed(page, USUAL.columns);
@@ -217,7 +217,7 @@ function showNamedAxes(page, rowsName, columnsName) {
   drawGrid(page);
 }
 
-/** null where a name is missing or unknown. */
+/** null if a name is missing or unknown. */
 function cellNamed([config, target, version] = []) {
   const place = {
     config: data.configs.findIndex((one) => one.name === config),

@@ -20,7 +20,7 @@ CUgraphNodeType type_of(CUgraphNode node) {
   return type;
 }
 
-// Omits what the driver does not report.
+// Omits properties that the driver does not report.
 void describe(CUfunction function, probe::KernelLaunch& launch) {
   const CudaApi& api = cuda_api();
   const char* name = nullptr;

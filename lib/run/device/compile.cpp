@@ -110,7 +110,7 @@ std::vector<char> kept_kernels(const fs::path& file) {
   return {code.begin(), code.end()};
 }
 
-// Removes those of another source or NVRTC for the same GPU.
+// Removes cache files of other sources or NVRTCs for the same GPU.
 void keep_kernels(const fs::path& file, const std::vector<char>& code) {
   const std::string_view bytes(code.data(), code.size());
   OutputFile(file).replace(digest(bytes) + std::string(bytes));
@@ -152,7 +152,7 @@ std::vector<char> compile_kernels(int sm) {
   std::vector<const char*> options(words.size());
   std::transform(words.begin(), words.end(), options.begin(), [](const std::string& word) { return word.c_str(); });
   // Uses all cores: 2.5 instead of 3.6 s on two, with the same instructions (sm_80 and sm_90, NVRTC 12.9 and 13.0,
-  // disassembled). An older NVRTC does not know the option.
+  // disassembled). Older NVRTCs do not have this option.
   options.push_back("--split-compile=0");
   NvrtcResult result = api.compile(program, static_cast<int>(options.size()), options.data());
   if (result == nvrtc_invalid_option) {

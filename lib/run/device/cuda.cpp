@@ -14,7 +14,7 @@ namespace {
 
 constexpr unsigned block_size = 256;
 
-// Functions whose signature changed have a suffixed entry point; cuda.h's macros give the right one.
+// Functions whose signature changed have a suffixed entry point; cuda.h's macros have the right name.
 #define ATTNPROBE_TEXT2(name) #name
 #define ATTNPROBE_TEXT(name) ATTNPROBE_TEXT2(name)
 
@@ -152,7 +152,7 @@ void CudaDevice::wait() {
 }
 
 int64_t CudaDevice::threads_for(int64_t elements) const {
-  constexpr int64_t most = int64_t{1} << 22;  // several waves on any GPU; kernels loop over the rest
+  constexpr int64_t most = int64_t{1} << 22;  // enough for several waves on any GPU; kernels loop over the rest
   return std::clamp<int64_t>(elements, 1, most);
 }
 
@@ -171,7 +171,7 @@ CUfunction CudaDevice::matmul_for(const kernels::MatmulArgs& g) const {
 void CudaDevice::launch_matmul(const void* args) {
   constexpr int64_t tile = 64, most_blocks = 65535;
   const auto& g = *static_cast<const kernels::MatmulArgs*>(args);
-  // Rows go to y, which has the smaller grid limit: 4 million rows of scores exceed any memory.
+  // Rows use grid dimension y, which has the smaller limit: 4 million rows of scores exceed any memory.
   const int64_t columns = (g.c.dims[3] + tile - 1) / tile, rows = (g.c.dims[2] + tile - 1) / tile,
                 matrices = std::min<int64_t>(g.c.dims[0] * g.c.dims[1], most_blocks);
   void* parameters[] = {const_cast<void*>(args)};
@@ -185,7 +185,7 @@ void CudaDevice::launch_bytes(Kernel kernel, const void* args, size_t, int64_t t
     launch_matmul(args);
     return;
   }
-  // A counting kernel has one slot per thread, so there must be no more threads: counters() divides evenly.
+  // A counting kernel has one slot per thread, so there must not be more threads; counters() divides evenly.
   const auto block = static_cast<unsigned>(std::min<int64_t>(threads, block_size));
   const auto grid = static_cast<unsigned>((threads + block - 1) / block);
   void* parameters[] = {const_cast<void*>(args)};

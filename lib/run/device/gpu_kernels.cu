@@ -1,14 +1,14 @@
-// What only a GPU runs: the entry points of kernels.hpp's kernels, a matrix product that uses shared memory, and the
-// kernels of a measurement. Compiled by NVRTC at run time, behind kernels.hpp.
+// GPU-only code: the entry points of kernels.hpp's kernels, a matrix product in shared memory, and kernels for
+// measurements. NVRTC compiles it at run time, after kernels.hpp.
 
-#define ATTNPROBE_ENTRY(name, Args)                                                        \
-  extern "C" __global__ void entry_##name(Args args) {                                     \
-    name(args, (Index)blockIdx.x * blockDim.x + threadIdx.x, (Index)gridDim.x * blockDim.x); \
+#define ATTNPROBE_ENTRY(name, Args)                                                         \
+  extern "C" __global__ void entry_##name(Args args) {                                      \
+    name(args, (Index)blockIdx.x* blockDim.x + threadIdx.x, (Index)gridDim.x * blockDim.x); \
   }
 ATTNPROBE_KERNELS(ATTNPROBE_ENTRY)
 
-// 64 x 64 elements of C a block of 256 threads, 16 of the depth at a time; gridDim.z: batch x head. The variance of a
-// product is that of a times b's square and the other way round; most factors are exact and have none.
+// A block of 256 threads computes 64 x 64 elements of C, 16 of the depth at a time; gridDim.z: batch x head. A
+// product's variance is var(a) b² + a² var(b); most factors are exact and have none.
 typedef Real Tile[16][65];
 
 template <bool errors, bool a_exact, bool b_exact>
@@ -27,7 +27,7 @@ __device__ void tiled(const MatmulArgs& g, Tile& tile_a, Tile& tile_b, Tile& rou
       const bool a_along_k = g.a.strides[3] <= g.a.strides[2], b_along_k = g.b.strides[2] < g.b.strides[3];
       for (Index k0 = 0; k0 < depth; k0 += 16) {
         for (int i = threadIdx.x; i < 1024; i += 256) {
-          // Neighbouring threads read neighbouring memory, whichever way the matrix lies.
+          // Neighbouring threads read neighbouring memory, whether the matrix is transposed or not.
           const int ak = a_along_k ? i % 16 : i / 64, ar = a_along_k ? i / 16 : i % 64;
           const int bk = b_along_k ? i % 16 : i / 64, bc = b_along_k ? i / 16 : i % 64;
           const Place pa = {{batch, ha, row0 + ar, k0 + ak}};
@@ -69,10 +69,10 @@ __device__ void tiled(const MatmulArgs& g, Tile& tile_a, Tile& tile_b, Tile& rou
   }
 }
 
-// An entry for each, which CudaDevice::launch_matmul chooses from: NVRTC compiles entries side by side.
-#define ATTNPROBE_MATMUL(name, errors, a_exact, b_exact)    \
-  extern "C" __global__ void name(MatmulArgs g) {           \
-    __shared__ Tile a, b, rough_a, rough_b;                 \
+// Separate entry points, because NVRTC compiles them in parallel; CudaDevice::launch_matmul chooses one.
+#define ATTNPROBE_MATMUL(name, errors, a_exact, b_exact)        \
+  extern "C" __global__ void name(MatmulArgs g) {               \
+    __shared__ Tile a, b, rough_a, rough_b;                     \
     tiled<errors, a_exact, b_exact>(g, a, b, rough_a, rough_b); \
   }
 ATTNPROBE_MATMUL(matmul_values, false, true, true)
@@ -88,8 +88,8 @@ __device__ Bits64 nanoseconds() {
   return now;
 }
 
-// Holds the stream until the host sets the flag, so that everything behind it is queued before it starts. Its own time
-// limit: a plan that waits for the GPU while it is queued would otherwise never come back.
+// Blocks the stream until the host sets the flag, so that all later work is queued before it starts. Has a time limit,
+// because a plan that waits for the GPU while it is queued would otherwise never return.
 extern "C" __global__ void hold(volatile int* release, volatile int* gave_up, Bits64 limit_ns) {
   const Bits64 start = nanoseconds();
   while (*release == 0)
@@ -100,10 +100,10 @@ extern "C" __global__ void hold(volatile int* release, volatile int* gave_up, Bi
     }
 }
 
-// What the events around a kernel cost without one that does anything.
+// An empty kernel, to measure the time of the events around a kernel.
 extern "C" __global__ void nothing() {}
 
-// Time and cycles of multiprocessor 0; launched with a block for each.
+// Time and cycles of multiprocessor 0; launched with one block per multiprocessor.
 extern "C" __global__ void stamp(Bits64* out) {
   unsigned multiprocessor;
   asm volatile("mov.u32 %0, %%smid;" : "=r"(multiprocessor));

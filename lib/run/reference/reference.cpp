@@ -243,7 +243,7 @@ class Evaluation {
     args.partial_variance = reinterpret_cast<kernels::Real*>(partial.data() + bytes);
     device_.launch(Kernel::reduce_parts, args, device_.threads_for(outputs * args.parts));
     device_.launch(Kernel::reduce_join_parts, args, device_.threads_for(outputs));
-    device_.wait();  // the parts are released here
+    device_.wait();  // releases the partial results
   }
 
   // Y is in X's memory; attention graphs only use it to swap the last two axes.
@@ -293,7 +293,7 @@ class Evaluation {
     const View scales = view(op.scale);
     const Shape whole = four(slicing_.at(op.y).dims), s = four(slicing_.at(op.scale).dims);
     args.block = op.block_size.empty() ? 32 : op.block_size.back();
-    // The axis along which a scale covers a block; the other axis is padded to 128 rows.
+    // The axis of a scale's block; the other axis is padded to 128 rows.
     args.axis = s[3] * args.block < 2 * whole[3] + 4 * args.block && s[3] < s[2] ? 3 : 2;
     if ((whole[5 - static_cast<size_t>(args.axis)] + 127) / 128 * 128 != s[5 - static_cast<size_t>(args.axis)])
       args.axis = 5 - args.axis;

@@ -14,7 +14,7 @@ using graph::Uid;
 constexpr double tf32_unit = 0x1p-10;
 
 Rounding rounding_of(DataType type) {
-  // bf16 and f32 have numbers down to 1e-38. Kernels flush smaller ones to zero, and products of small P too.
+  // bf16 and f32 have numbers down to 1e-38. Kernels flush smaller numbers to zero, and also products of small P.
   constexpr double tiny = 0x1p-100;
   switch (type) {
     case DataType::f16:

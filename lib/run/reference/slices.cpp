@@ -81,7 +81,7 @@ bool Slicing::is_offsets(Uid uid) const {
                      [&](const Tensor& t) { return t.ragged_offset == uid; });
 }
 
-// An output that sums over the batch is accumulated turn by turn; an intermediate sum must be complete.
+// An output that sums over the batch is accumulated part by part; an intermediate sum must be complete.
 void Slicing::limit_slices(const graph::Operation& operation) {
   const auto* reduction = std::get_if<graph::Reduction>(&operation);
   if (reduction == nullptr) return;

@@ -17,8 +17,7 @@ constexpr double outlier_distance = 14.826;
 constexpr size_t min_samples_of_estimate = 5, min_estimates = 64, kept_estimates = 512, check_interval = 16;
 constexpr double stable_variation = 0.05;
 constexpr size_t max_timeless_in_a_row = 64;
-// If the host takes more than this part of the GPU's time, back-to-back launches leave the GPU waiting (trtexec's
-// advice).
+// If the host time exceeds this share of the GPU time, the GPU waits between back-to-back launches (trtexec's advice).
 constexpr double enqueue_fraction = 0.8;
 
 double quantile(const std::vector<double>& sorted, double fraction) {
@@ -66,7 +65,7 @@ bool is_throttled(const Sample& sample, const MeasureOptions& options) {
   return sample.clock_mhz > 0 && sample.clock_mhz < options.throttle_fraction * options.reference_clock_mhz;
 }
 
-// How long a throttled GPU rests. A delay that was too short stays increased (as in nvbench).
+// The pause of a throttled GPU. Once increased, it is not reduced (as in nvbench).
 class RecoveryDelay {
  public:
   double after_discarding() {

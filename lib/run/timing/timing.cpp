@@ -22,7 +22,7 @@ double since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-// A plan that waits for the GPU inside execute would wait this long; queuing takes microseconds.
+// A plan that waits for the GPU inside execute would wait for this long; queuing takes only microseconds.
 constexpr uint64_t hold_limit_ns = 2'000'000'000;
 
 class Event {
@@ -63,7 +63,7 @@ class Flags {
   volatile int* flags_ = nullptr;
 };
 
-// The kind of work queued first: after an event, a kernel starts later than a memset.
+// The kind of work queued first, because after an event a kernel starts later than a memset.
 enum class FirstWork { kernel, memset };
 
 FirstWork first_work_of(CudaDevice& device, const Execute& execute) try {
@@ -166,7 +166,7 @@ class Sampler {
   };
 
   // Attention draws more power than a GPU sustains. An H200 without pauses falls from 1980 to 1640 MHz, and times
-  // differ by 10 % from a profiler's single calls (measured). So it rests two thirds of the time.
+  // differ by 10 % from a profiler's single calls (measured). So the GPU pauses for two thirds of the time.
   void rest() const {
     constexpr double worth_it_ms = 0.05, rests_for_one = 2;
     if (last_ms_ > worth_it_ms)
@@ -184,7 +184,7 @@ class Sampler {
     void* args[] = {&out};
     device_.launch_function(stamp_, blocks_, 1, args);
   }
-  // A plan that waits for the GPU while it is queued is timed without the hold, launches included.
+  // A plan that waits for the GPU while it is queued is timed without the hold, including launches.
   void note_gave_up() {
     if (*flags_.gave_up() != 0) holds_ = false;
   }
@@ -291,7 +291,7 @@ std::vector<probe::KernelLaunch> launches_of(CudaDevice& device, const Execute& 
   return launches;
 } catch (const Error& e) {
   if (e.kind() != ErrorKind::cudnn) throw;
-  return {};  // it cannot be captured
+  return {};  // the plan cannot be captured
 }
 
 }  // namespace attnprobe::run

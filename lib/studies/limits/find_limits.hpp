@@ -110,8 +110,8 @@ attention::AttentionSpec spec_at(const Question& question, const Row& row, const
 using OnAnswer = std::function<void(const answer::Answer&)>;
 
 /// Asks with as many workers as the options allow, and keeps them between rounds. Ignores the plans of `options`.
-/// Throws Error(usage) for an axis that suits no config, for more cells than the limits allow, and if times of a
-/// simulated GPU are requested.
+/// Throws Error(usage) for an axis that suits no config, and for more cells than the limits allow. Also throws if times
+/// of a simulated GPU are requested.
 Limits find_limits(const Question& question, const asking::PlanOptions& options, const asking::Session& session,
                    const OnAnswer& on_answer = {});
 
