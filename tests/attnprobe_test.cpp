@@ -66,7 +66,7 @@ TEST_CASE("ask() stops when its stop token is set", "[api]") {
   CHECK(answers.size() < lengths.size());
 }
 
-TEST_CASE("ask() reports what a framework refuses before cuDNN", "[api][frameworks]") {
+TEST_CASE("ask() reports a framework's refusals before cuDNN's", "[api][frameworks]") {
   const char* const config =
       R"({"heads": 8, "seqlen": 256, "head_dim": 64, "dtype": "bf16", "pass": "fprop_train", "dropout": 0.1})";
   Options options;

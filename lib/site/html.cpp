@@ -40,7 +40,7 @@ std::string link(std::string_view address, std::string_view text) {
 
 std::string json_in_html(const Json& json) {
   std::string out;
-  // ASCII only, so that nothing in it changes the writing direction.
+  // ASCII only, so that it cannot change the writing direction.
   for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
     if (c == '<' || c == '\x7f')
       out += fmt::format("\\u{:04x}", static_cast<unsigned char>(c));

@@ -1,4 +1,4 @@
-// The ids that the answers of a site name, each with an anchor and its meaning.
+// The ids in a site's answers, each with an anchor and its meaning.
 #include <fmt/format.h>
 
 #include <algorithm>

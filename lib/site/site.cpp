@@ -101,7 +101,7 @@ class Maker {
   const CellLog& log_;
   Axes axes_;
   Answers answers_;
-  std::set<std::string> ids_;  // that the answers name
+  std::set<std::string> ids_;  // ids in the answers
   const OnFile& on_file_;
   std::map<size_t, size_t> target_at_, cudnn_at_;  // from the matrix's indices to the site's
   size_t cells_ = 0;

@@ -28,7 +28,7 @@ Json word() {
   return {{"enum", all}};
 }
 
-// All of `properties` are required; those of `more` are optional.
+// All `properties` are required; those in `more` are optional.
 Json object(Json properties, const Json& more = Json::object()) {
   Json required = Json::array();
   for (const auto& [key, schema] : properties.items()) required.push_back(key);

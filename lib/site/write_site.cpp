@@ -44,7 +44,7 @@ Json index_of(const fs::path& folder) {
   return is_site ? json : Json();
 }
 
-// The first entry in a folder that does not belong to a site; "" for none.
+// The first entry in a folder that does not belong to a site, or "".
 std::string foreign_in(const fs::path& folder, const std::set<std::string>& files) {
   std::error_code error;
   for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
@@ -94,7 +94,8 @@ class FolderLock {
 
 constexpr std::string_view made_begin = ".attnprobe-", made_end = ".tmp";
 
-// Removes folders of killed runs: those with that name that no process holds. A new one may not be locked yet.
+// Removes folders of killed runs: folders with that name that no process has locked. A new folder may not be locked
+// yet.
 void remove_left_behind(const fs::path& beside) {
   std::error_code error;
   const auto now = fs::file_time_type::clock::now();
@@ -106,7 +107,7 @@ void remove_left_behind(const fs::path& beside) {
   }
 }
 
-// A folder next to the target, so that it can be renamed; removed at the end of the scope unless it was put in place.
+// A folder next to the target, so that it can be renamed; removed at the end of the scope unless it was renamed.
 class NewFolder {
  public:
   explicit NewFolder(const fs::path& place) : place_(place) {
@@ -137,10 +138,10 @@ class NewFolder {
     if (!is_there) {
       result = std::rename(path_.c_str(), place_.c_str());
     } else {
-      // Older C libraries have no function for it.
+      // Older C libraries have no wrapper for this call.
       constexpr unsigned exchange = 2;
       result = static_cast<int>(syscall(SYS_renameat2, AT_FDCWD, path_.c_str(), AT_FDCWD, place_.c_str(), exchange));
-      // On a file system that cannot exchange, there is no site for a moment.
+      // On file systems that cannot exchange folders, the site is missing for a moment.
       if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
         std::error_code error;
         fs::remove_all(place_, error);
@@ -159,7 +160,7 @@ class NewFolder {
 
 SiteFigures write_site(const std::vector<fs::path>& inputs, const std::string& title, const fs::path& folder,
                        const std::function<void(const std::string& warning)>& warn, const std::atomic<bool>* stop) {
-  // "site/" has no last part.
+  // "site/" has no file name.
   const fs::path place = folder.has_filename() ? folder : folder.parent_path();
   check_place(place);
   NewFolder made(place);

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t longest_graph = size_t{1} << 20;
 
-// The meaning of cudnn-frontend's own sentence in the line; none if it has none.
+// The meaning of cudnn-frontend's own message in the line; none if there is none.
 std::optional<std::string> meaning_of_refusal(const std::string& line) {
   explain::MessageFinder finder;
   finder.feed(line + "\n");
@@ -41,7 +41,7 @@ void FrontendLogReader::line(size_t file, std::string_view line) {
     return;
   }
   if (line.find(error_mark) == std::string_view::npos) return;
-  // The first line is the failed check; later lines are the calls that pass it on.
+  // The first line is the failed check; later lines are the calls that forward it.
   const auto graph = graphs_.find(file);
   if (graph == graphs_.end() || graph->second.empty()) return;
   const std::pair key{graph->second, std::string(trim(line))};

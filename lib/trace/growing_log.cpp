@@ -27,7 +27,7 @@ bool punch_hole(int file, int64_t from, int64_t length) {
   return fallocate(file, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, from, length) == 0;
 }
 
-// After a skipped part, drops the incomplete entry, which would be taken for part of another.
+// After a skipped part, drops the incomplete entry, which would be mistaken for part of another entry.
 void begin_with_entry(std::string& text) {
   size_t begin = text.find("! CuDNN (v");
   begin = begin == std::string::npos ? text.find('\n') : begin - std::min<size_t>(begin, 1);

@@ -78,7 +78,7 @@ void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   const int signals = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
   const auto tell = [to_trace](unsigned char number) {
     const ssize_t ignored = write(to_trace, &number, 1);
-    static_cast<void>(ignored);  // the other pipe shows that the trace is gone
+    static_cast<void>(ignored);  // the other pipe shows that the trace has ended
   };
   const auto tell_signals = [&] {
     signalfd_siginfo info{};
@@ -115,7 +115,7 @@ std::array<FileDescriptor, 2> guard_pipe() {
 
 Guard::Guard(const fs::path& folder, bool keeps_folder) {
   auto orders = guard_pipe(), answers = guard_pipe();
-  // Neither side must block: not a guard that answers more than was asked, nor a trace whose guard is gone.
+  // Neither side may block: not a guard that answers too much, nor a trace whose guard has ended.
   fcntl(answers[1].get(), F_SETFL, O_NONBLOCK);
   pid_ = fork();
   if (pid_ < 0)

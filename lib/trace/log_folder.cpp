@@ -76,7 +76,7 @@ void remove_left_behind(const fs::path& place) {
     if (owner <= 0 || lstat(entry.path().c_str(), &status) != 0) continue;
     if (!S_ISDIR(status.st_mode) || status.st_uid != geteuid()) continue;
     const FileDescriptor folder(open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    // The guard of a killed trace holds the lock as long as programs write there.
+    // The guard of a killed trace keeps the lock as long as programs write there.
     if (!is_running(owner) && folder && flock(folder.get(), LOCK_EX | LOCK_NB) == 0) remove_log_folder(entry.path());
   }
 }
@@ -92,8 +92,8 @@ LogFolder::LogFolder(const fs::path& keep) : is_kept_(!keep.empty()) {
   if (mkdir(keep.c_str(), 0700) != 0 && errno != EEXIST) refuse_to_keep(keep, std::strerror(errno));
   const fs::path absolute = fs::canonical(keep, error);
   if (error) refuse_to_keep(keep, error.message());
-  // Checks the opened folder, not the path. Unless all of the path belongs to this user or root, it may refer to
-  // another folder a moment later.
+  // Checks the opened folder, not the path. Unless the whole path belongs to this user or root, it may refer to another
+  // folder a moment later.
   const FileDescriptor folder(open(absolute.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status {};
   if (!folder || fstat(folder.get(), &status) != 0) refuse_to_keep(keep, std::strerror(errno));

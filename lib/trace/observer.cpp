@@ -21,7 +21,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int pieces_a_look = 4;  // per log, so that neither logs nor signals wait
 constexpr std::string_view log_prefix = "cudnn-", log_suffix = ".log";
-// A process's memory map is read early, since the process may be short-lived, and then less and less often.
+// A process's memory map is read early, because the process may be short-lived, and then less and less often.
 constexpr std::array<std::chrono::milliseconds, 6> looks_at_maps{
     std::chrono::milliseconds(0),    std::chrono::milliseconds(100),  std::chrono::milliseconds(500),
     std::chrono::milliseconds(2000), std::chrono::milliseconds(8000), std::chrono::milliseconds(30000)};
@@ -59,7 +59,7 @@ struct Observer::ProcessLog {
   TracedProcess process;
   Clock::time_point begun = Clock::now(), last_growth = begun, next_map = begun;
   size_t maps_read = 0;
-  std::vector<char> told;  // of reader.so_far().graphs: 0 nothing, 1 refused, 2 works
+  std::vector<char> told;  // for each of reader.so_far().graphs: 0 nothing, 1 refused, 2 works
 };
 
 Observer::Observer(const LogFolder& folder, OnGraph on_graph)
@@ -162,7 +162,7 @@ void Observer::look_at_process(ProcessLog& log) {
   try {
     add_libraries(log.process, machine::inspect_process(log.process.pid));
   } catch (const Error&) {
-    return;  // it has ended; earlier findings stay
+    return;  // the process has ended; earlier findings remain
   }
 }
 

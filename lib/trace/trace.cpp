@@ -94,7 +94,7 @@ Trace run_trace(const TraceOptions& options) {
     }
     return !text.empty();
   };
-  // Waits for the program whatever happens to the logs.
+  // Waits for the program, even if reading the logs fails.
   std::set<std::string> problems;
   const auto look = [&] {
     try {

@@ -50,14 +50,14 @@ std::string command_of(const std::vector<std::string>& words) {
   return cut(command);
 }
 
-// "libcudnn.so.9" of a process; nullptr if it was not seen.
+// "libcudnn.so.9" of a process; nullptr if not seen.
 const machine::MappedLibrary* cudnn_of(const TracedProcess& process) {
   for (const auto& library : process.libraries)
     if (library.name.starts_with("libcudnn.so")) return &library;
   return nullptr;
 }
 
-// " 9.19.1": from the file's name if it has one, else from the logs if all have the same version.
+// " 9.19.1": from the file's name if it has a version, otherwise from the logs if all have the same version.
 std::string version_text(const std::string& of_file, const std::set<CudnnVersion>& of_logs) {
   if (!of_file.empty()) return " " + of_file;
   return of_logs.size() == 1 ? " " + of_logs.begin()->text() : "";

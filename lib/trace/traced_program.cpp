@@ -78,7 +78,7 @@ TracedProgram::TracedProgram(const ProgramStart& start, const CaughtSignals& sig
   auto errors = program_pipe();
   std::array<FileDescriptor, 2> output;
   if (start.reads_stderr) output = program_pipe();
-  // Sets the trace's own variables in the parent, because the child may not allocate. The parent never reads them
+  // Sets the trace's own variables in the parent, because the child must not allocate. The parent never reads them
   // again.
   for (const auto& [name, value] : start.environment) setenv(name.c_str(), value.c_str(), 1);
   pid_ = fork();
@@ -109,7 +109,7 @@ std::optional<worker::ProcessEnd> TracedProgram::take_signals(const Guard& guard
       if (end) return end;
       continue;
     }
-    // Signals from a terminal, or to the process group, have reached the program already.
+    // Signals from a terminal, or to the process group, have already reached the program.
     const bool is_of_group = guard.got(signal);
     if (!is_of_group && info.ssi_code <= 0) kill(pid_, signal);
   }
@@ -134,7 +134,7 @@ void TracedProgram::stop_with_program(int signal) const {
   sigset_t one;
   sigemptyset(&one);
   sigaddset(&one, signal);
-  // A pending stop of this process was for the program too, and must not stop it twice.
+  // A pending stop of this process was also for the program, and must not stop it twice.
   raise(signal);
   sigprocmask(SIG_UNBLOCK, &one, nullptr);
   sigprocmask(SIG_BLOCK, &one, nullptr);

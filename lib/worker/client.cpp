@@ -51,7 +51,8 @@ fs::path this_program() {
   return fs::canonical("/proc/self/exe", unknown);
 }
 
-// The program's places relative to a file of the installed tree: this program, or a shared library with this code.
+// The program's possible paths relative to a file of the installed tree: this program, or a shared library with this
+// code.
 std::vector<fs::path> places_of_program() {
   std::vector<fs::path> places;
   const auto add_beside = [&](const fs::path& file) {
@@ -135,10 +136,10 @@ Message Client::ask(const std::string& request, const probe::Stage& first_stage,
                     const std::function<std::string()>& next) {
   if (announced_ != request) {
     if (!announced_.empty()) answer("an abandoned walk");
-    process_->send(request);  // if the child is gone, the read below reports it
+    process_->send(request);  // if the child has ended, the read below reports it
   }
-  // The next request is sent before the worker has finished this one. A long one waits: the socket's buffer might be
-  // too small, and both sides would wait for the other to read.
+  // The next request is sent before the worker has finished this one. Long requests wait, because the socket's buffer
+  // might be too small and both sides would block.
   constexpr size_t longest_ahead = size_t{1} << 16;
   announced_ = next ? next() : "";
   if (announced_.size() > longest_ahead) announced_.clear();
@@ -172,7 +173,7 @@ Message Client::answer(const probe::Stage& first_stage) {
     try {
       if (!notes->payload.empty()) unpack(notes->payload, findings.emplace());
     } catch (const Error&) {
-      findings.reset();  // killed while it wrote them
+      findings.reset();  // killed while writing them
     }
   }
   throw WorkerLost(timed_out, end, stage, process_->output_tail(), std::move(findings));

@@ -45,7 +45,7 @@ void limit_resources() {
   lower_limit(RLIMIT_AS, address_space_bytes() + value_of(limits::worker_bytes));
   constexpr rlim_t open_files = 256;  // at most 7 were open at once
   lower_limit(RLIMIT_NOFILE, open_files);
-  // The notes, a file in memory, hold a walk's findings with cuDNN's messages: megabytes.
+  // The notes, a file in memory, contain a walk's findings with cuDNN's messages: megabytes.
   constexpr rlim_t note_bytes = rlim_t{1} << 30;
   lower_limit(RLIMIT_FSIZE, note_bytes);
 }
@@ -93,7 +93,7 @@ void forbid_writing() {
   syscall(landlock_restrict_self, ruleset.get(), 0U);
 }
 
-// ---- seccomp: calls that no walk makes fail with EPERM
+// ---- seccomp: calls that walks do not need fail with EPERM
 
 #if defined(__x86_64__)
 constexpr uint32_t this_architecture = AUDIT_ARCH_X86_64;
@@ -150,7 +150,7 @@ void leave_no_core() {
 void confine() {
   if (std::getenv("ATTNPROBE_UNCONFINED") != nullptr) return;
   limit_resources();
-  // The next two need it.
+  // Required for the next two steps.
   if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return;
   forbid_writing();
   forbid_calls();

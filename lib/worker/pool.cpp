@@ -17,7 +17,7 @@ std::string key_of(const std::string& cudnn_path, const gpu::Target& target) {
 
 }  // namespace
 
-// Ends all at once: the driver takes a while to release a GPU.
+// Ends all at the same time, because the driver takes a while to release a GPU.
 Pool::~Pool() {
   for (const auto& waiting : waiting_) waiting.worker.client->kill();
 }
@@ -46,7 +46,7 @@ OpenWorker Pool::take(const std::string& cudnn_path, const gpu::Target& target, 
 void Pool::give(const std::string& cudnn_path, const gpu::Target& target, OpenWorker worker) {
   if (!is_kept(target) || !worker.client) return;
   worker.client->obey({}, nullptr);  // the last question's stop may be destroyed soon
-  OpenWorker oldest;                 // destroyed, with a wait for its process, without the lock
+  OpenWorker oldest;                 // destroyed without the lock, because this waits for its process
   const std::lock_guard lock(mutex_);
   if (target.kind == gpu::Kind::device && waiting_for_gpus() >= std::max<size_t>(1, most_ / 2)) {
     oldest = std::move(worker);

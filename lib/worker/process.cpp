@@ -47,7 +47,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return result;
 }
 
-// If the machine lacks a resource, the user must change it or ask for less.
+// If the machine lacks a resource, the user must provide it or reduce the request.
 [[noreturn]] void fail(const std::string& what, int error) {
   const char* cure = "";
   if (error == EMFILE || error == ENFILE) cure = "; `ulimit -n` allows too few open files";

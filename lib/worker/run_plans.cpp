@@ -26,7 +26,7 @@ probe::RunFindings lost_run(const WorkerLost& lost) {
   return run;
 }
 
-// Builds the plan of one engine config; the worker may be lost in it. If it was killed from outside, nothing is known
+// Builds the plan of one engine config; which may crash the worker. If it was killed from outside, nothing is known
 // about the plan, and the caller gets the exception.
 void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
            bool keep) {
@@ -67,7 +67,7 @@ void run(const PlanWork& work, EngineConfigFindings& config, const Json& graph, 
   }
 }
 
-// The processes that build; the first one is the caller's own.
+// The building processes; the first is the caller's own.
 class Builders {
  public:
   Builders(const PlanWork& work, size_t plans)
@@ -111,7 +111,7 @@ class Builders {
     return builder_of;
   }
 
-  // Prepares all builders in parallel; one that is lost reports it when it runs.
+  // Prepares all builders in parallel; a lost builder reports it when it runs.
   void prepare() {
     std::vector<std::jthread> threads;
     for (auto& client : clients_)
@@ -195,7 +195,7 @@ void run_plans(const PlanWork& work, const run::RunOptions& options, probe::Plan
   const std::vector<EngineConfigFindings*> waiting = plans_to_run(work, json, plans);
   Builders builders(work, waiting.size());
   const auto builder_of = builders.build_all(waiting, json, true);
-  // If cuDNN builds none of them, no turn is needed.
+  // If cuDNN builds no plan, no turn is needed.
   if (work.stop() || std::none_of(waiting.begin(), waiting.end(), [](const auto* c) { return is_to_run(*c); })) return;
   builders.prepare();
   const bool quiet = options.timing != run::Timing::none;

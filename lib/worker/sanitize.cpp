@@ -46,7 +46,7 @@ class LogFile {
   FileDescriptor descriptor_;
 };
 
-// Failing driver calls do not count as errors of a plan: cuDNN probes its abilities with them.
+// Failing driver calls do not count as errors of a plan: cuDNN tests its abilities with them.
 std::vector<std::string> command_line(run::Sanitizer tool, const std::string& log) {
   return {sanitizer_program(),
           "--tool",

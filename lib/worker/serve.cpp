@@ -1,4 +1,4 @@
-// The child's side of the protocol. The parent survives whatever cuDNN does to this process.
+// The child's side of the protocol. The parent survives any crash of this process.
 #include <fmt/format.h>
 #include <poll.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ class Channel {
  public:
   explicit Channel(int socket) : socket_(socket) {}
 
-  // None: the parent is gone.
+  // None: the parent has ended.
   std::optional<Message> read() {
     while (true) {
       if (auto message = messages_.take()) return message;
@@ -47,7 +47,7 @@ class Channel {
   }
 
   void write(const Message& message) {
-    if (!send_all(socket_, text_of(message))) std::_Exit(0);  // the parent, the only reader, is gone
+    if (!send_all(socket_, text_of(message))) std::_Exit(0);  // the parent, the only reader, has ended
   }
 
  private:
@@ -123,8 +123,8 @@ class Server {
     } catch (const Error&) {
       throw;
     } catch (const std::exception& e) {
-      // Thrown through cuDNN's C functions (9.19: a format_error). Any other program would have died. After a half-done
-      // call, further answers could be wrong.
+      // Thrown through cuDNN's C functions (9.19: a format_error). Other programs would have crashed. After an
+      // incomplete call, further answers could be wrong.
       fmt::print(stderr, "terminated by a C++ exception out of cuDNN: {}\n", e.what());
       std::abort();
     }
@@ -168,7 +168,7 @@ void end_without_parent(int socket) {
   pollfd parent{socket, POLLRDHUP, 0};
   while (poll(&parent, 1, -1) < 0 && errno == EINTR) {
   }
-  // A main thread that waits for a request ends in order by itself.
+  // A main thread that waits for a request ends cleanly by itself.
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   std::_Exit(0);
 }
@@ -197,11 +197,11 @@ void run_on_a_large_stack(Server& server) {
 int serve(int socket) {
   close_inherited();
 
-  // Ends with a killed parent, even during a long cuDNN call. PR_SET_PDEATHSIG would be too strict: it ends a worker
-  // with the thread that started it, but a session keeps workers for its next question.
+  // Ends if the parent is killed, even during a long cuDNN call. PR_SET_PDEATHSIG would be too strict: it ends a worker
+  // with its starting thread, but sessions keep workers for later questions.
   std::thread(end_without_parent, socket).detach();
   leave_no_core();
-  // A terminal's Ctrl-C is for the parent, which stops or ends its workers; a session's idle workers stay.
+  // A terminal's Ctrl-C is for the parent, which stops or ends its workers; a session's idle workers remain.
   std::signal(SIGINT, SIG_IGN);
   Server server(socket);
   run_on_a_large_stack(server);

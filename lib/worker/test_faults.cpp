@@ -43,7 +43,7 @@ class TestRunner : public run::Runner {
       int runs = 0;
       outcome.run = problem.verify([&] { execute(graph, problem, fault, runs++); }, options.repeat);
       if (!probe::ran(*outcome.run) || options.timing == run::Timing::none) return;
-      // A plan that did not run on a GPU has no times.
+      // Plans that did not run on a GPU have no times.
       outcome.time.emplace();
       outcome.time->status = probe::TimeStatus::no_accepted_samples;
       outcome.time->method = "none: a test's stand-in for a plan";

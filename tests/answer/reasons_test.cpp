@@ -108,7 +108,7 @@ TEST_CASE("The specific head dimension reason takes precedence over the general 
   CHECK_THAT(multiple->meaning, ContainsSubstring("multiple of 8"));
 }
 
-TEST_CASE("A status gives the category if the text is unknown", "[reasons]") {
+TEST_CASE("An unknown text gets the category of its status", "[reasons]") {
   CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_SHAPE") == Category::shape);
   CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE") == Category::data_type);
   CHECK(category_of_status("CUDNN_STATUS_NOT_SUPPORTED_LAYOUT") == Category::layout);
@@ -137,7 +137,7 @@ TEST_CASE("Every BAD_PARAM is an invalid graph", "[reasons]") {
 TEST_CASE("A wrapper line is skipped if another line is more specific", "[reasons]") {
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED";
   const Reason hands_on{status, "ptr->isSupported()"}, outer{status, "finalize_internal()"};
-  // From cuDNN 9.19 on a T4: the innermost line is a call, the next line explains it.
+  // From cuDNN 9.19 on a T4: the innermost line is a call, and the next line explains it.
   const Reason backends{status, "initBackends()"};
   const Reason ampere{"CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
                       "MHA fusion patterns are only supported for Ampere and later GPUs. Current deviceVersion==750"};
@@ -167,7 +167,7 @@ TEST_CASE("The catalogue has every reason that the sweep provoked", "[reasons]")
       if (said["innermost"]) of_version[numbers_of(version)].count(known != nullptr);
     if (said["innermost"]) innermost.count(known != nullptr);
     CHECK(known != nullptr);
-    CHECK(said["entry"] == (known == nullptr ? Json() : Json(known->id)));  // else: scripts/docs reasons label
+    CHECK(said["entry"] == (known == nullptr ? Json() : Json(known->id)));  // otherwise: scripts/docs reasons label
     for (const auto& [version, times] : said["times"].items()) {
       INFO(version);
       if (known == nullptr) break;
@@ -253,7 +253,7 @@ TEST_CASE("cuDNN gives a reason of each kind when provoked", "[reasons]") {
 }
 
 TEST_CASE("Texts that no config sweep provokes have categories", "[reasons]") {
-  // Failures of the machine, and graphs that were wired wrongly on purpose.
+  // Failures of the machine, and deliberately miswired graphs.
   CHECK(category("NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING", "this->libcuda == nullptr") == "environment");
   CHECK(category("NOT_SUPPORTED", "Could not open libnvrtc.so.12") == "environment");
   CHECK(category("NOT_SUPPORTED_GRAPH_PATTERN",

@@ -1,4 +1,4 @@
-// The meaning of cuDNN's reasons, the choice of the root cause, and possible fixes.
+// The meaning of cuDNN's reasons, the choice of the root cause, and fixes.
 #include <algorithm>
 
 #include "answer/reasons.hpp"
@@ -63,7 +63,7 @@ RootCause cause_of(const std::vector<EngineConfigFindings>& configs) {
   return root_cause(findings_of(configs));
 }
 
-// The findings from a mode's support checks in a captured log.
+// The findings from the support checks of a mode in a captured log.
 void add_captured(WalkFindings& findings, const std::string& mode, const std::string& log) {
   const auto configs = log::parse_engine_configs(log);
   for (size_t i = 0; i < configs.size(); ++i) {
@@ -99,7 +99,7 @@ TEST_CASE("The two matmuls of the forum post fail because of shared memory", "[d
   CHECK(cause.mode == "A");
   CHECK_THAT(cause.explanation, ContainsSubstring("needs more shared memory per block than this GPU has"));
   CHECK_FALSE(cause.in_general.empty());
-  CHECK(cause.advice.empty());  // advice is probed, and nothing was probed
+  CHECK(cause.advice.empty());  // advice is confirmed by probes, and nothing was probed
 }
 
 TEST_CASE("The order of findings does not matter", "[diagnose]") {
@@ -133,7 +133,7 @@ TEST_CASE("Proposals of a heuristic take precedence over those of a sweep", "[di
   CHECK_FALSE(cause_of({fallen("", 0, 5, shared_memory)}).mode);
 }
 
-TEST_CASE("An unknown text is shown in cuDNN's words", "[diagnose]") {
+TEST_CASE("An unknown text is shown verbatim", "[diagnose]") {
   const RootCause cause =
       cause_of({fallen("A", 0, 3, {"CUDNN_STATUS_NOT_SUPPORTED", "the moon is full at: moon == 1"})});
   CHECK(cause.category == Category::unknown);
@@ -144,7 +144,7 @@ TEST_CASE("An unknown text is shown in cuDNN's words", "[diagnose]") {
 }
 
 TEST_CASE("A config without knobs is not an error of cuDNN", "[diagnose]") {
-  // FALLBACK proposes every engine; an engine without a kernel for the graph answers this.
+  // FALLBACK proposes every engine; an engine without a kernel for the graph gives this reason.
   const Reason no_knob{"CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE",
                        "No knob was found for this mode for fused attention in SM120."};
   const Reason entrance{
@@ -258,7 +258,7 @@ TEST_CASE("Reasons about the machine are distinguished from reasons about the gr
   CHECK(category("NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE", "anything") == "environment");
 }
 
-TEST_CASE("A missing driver takes precedence over all else", "[diagnose]") {
+TEST_CASE("A missing driver takes precedence over all other reasons", "[diagnose]") {
   WalkFindings findings;
   add_captured(findings, "A", fixture("support-checks-no-driver.txt"));
   REQUIRE(findings.engine_configs.size() == 5);
@@ -268,7 +268,7 @@ TEST_CASE("A missing driver takes precedence over all else", "[diagnose]") {
   CHECK(speaks_of_environment(findings));
 }
 
-TEST_CASE("A reason about the graph is never one about the machine, whatever the status", "[diagnose]") {
+TEST_CASE("A reason about the graph never counts as one about the machine, even with a machine status", "[diagnose]") {
   // cuDNN 9.8 to 9.10 on a simulated A100: fp8, backward.
   const std::string status = "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART";
   EngineConfigFindings config = fallen(

@@ -79,7 +79,7 @@ TEST_CASE("a plan that only the GPU's driver can finish proves nothing", "[ask]"
   CHECK(result.but.size() == 1);
 }
 
-TEST_CASE("the first cuDNN version is given with its evidence", "[ask]") {
+TEST_CASE("the first cuDNN version is reported with its evidence", "[ask]") {
   CHECK(text_of(FirstVersion{{9, 10, 2}, true, {9, 8, 0}, {}}) == "from cuDNN 9.10.2 (9.8.0 refuses)");
   CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {}}) == "from cuDNN 9.0.0 by rule");
   CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {9, 8, 0}}) == "from cuDNN 9.0.0 by rule, asked back to 9.8.0");
@@ -100,8 +100,9 @@ TEST_CASE("the rules name the first cuDNN for a problem on a GPU, or none", "[ru
         std::nullopt);  // unknown
 }
 
-TEST_CASE("refusals by only cudnn-frontend's Python package name it, and do not apply to a framework with its own",
-          "[ask]") {
+TEST_CASE(
+    "refusals by only cudnn-frontend's Python package name it, and do not apply to frameworks with their own copy",
+    "[ask]") {
   const auto asked = [](const std::vector<std::string>& frameworks) {
     Answer result;
     result.config = attention::parse_configs(

@@ -53,7 +53,7 @@ TEST_CASE("a sighting replaces an older one of the same bug, GPU and cuDNN", "[b
   CHECK(read[1].cudnn == "9.10.0");
 }
 
-TEST_CASE("bugs of a framework's cuDNN on a GPU are those with conditions that can hold there", "[bugs]") {
+TEST_CASE("bugs of a framework's cuDNN on a GPU are those whose conditions can hold there", "[bugs]") {
   const Run run = run_attnprobe("bugs --cudnn 9.19 --target h200 --format json");
   INFO(run.err);
   REQUIRE(run.exit_code == 0);
@@ -85,7 +85,7 @@ TEST_CASE("bugs for a framework are those that its calls can hit, and set an exi
   const TemporaryFolder folder;
   const auto lock = folder.file("my.lock", "torch==2.11.0\nnvidia-cudnn-cu13==9.28.1.4\n");
   const auto newer = ids_for(fmt::format("--for {} --target h200", lock.string()), 1);
-  CHECK_FALSE(newer.contains("bprop_negative_lse_hopper"));  // the pinned cuDNN counts, not the release's
+  CHECK_FALSE(newer.contains("bprop_negative_lse_hopper"));  // the pinned cuDNN applies, not the release's
   CHECK(newer.contains("dropout_resolution"));
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("an experiment on a simulated GPU shows only crashes and compile failu
   const Json report = run.json();
   for (const Json& experiment : report["experiments"]) seen[experiment["bug"].get<std::string>()] = experiment;
   REQUIRE(seen.size() == 2);
-  CHECK(seen["bprop_document"]["seen"] == "not_run");  // the wrong result would only show in a run
+  CHECK(seen["bprop_document"]["seen"] == "not_run");  // the wrong result would appear only in a run
   CHECK(seen["bprop_document"]["agreement"] == "not_answered");
   if (seen["fp8_sink_hopper"]["cudnn"].get<std::string>().starts_with("9.19")) {
     CHECK(seen["fp8_sink_hopper"]["seen"] == "does_not_compile");
@@ -106,7 +106,7 @@ TEST_CASE("an experiment on a simulated GPU shows only crashes and compile failu
 }
 
 TEST_CASE("every experiment is a valid command line", "[bugs]") {
-  // All of them are read before the first is asked.
+  // All are read before the first is asked.
   const Run run = run_attnprobe("bugs run --target t4 --format json");
   INFO(run.err);
   CHECK((run.exit_code == 0 || run.exit_code == 1));

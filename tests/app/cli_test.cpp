@@ -23,7 +23,7 @@ const std::vector<std::string>& commands() {
   return all;
 }
 
-// The examples of a help screen, without what only a shell sees, and with --help for the command that they run.
+// The examples of a help screen, without shell syntax, and with --help for the command that they run.
 std::vector<std::string> examples_with_help(const std::string& help) {
   std::vector<std::string> examples;
   const std::string_view begin = "\nexamples\n";
@@ -68,7 +68,7 @@ TEST_CASE("The option --cudnn latest is the newest installed one, and cudnn list
   CHECK(CudnnVersion::parse(version).value() >= CudnnVersion{91900});
   const Run list = run_attnprobe("cudnn list");
   CHECK(list.exit_code == 0);
-  // Version, kind and size precede every place.
+  // Version, kind and size precede every path.
   std::istringstream lines(list.out);
   size_t rows = 0;
   for (std::string line; std::getline(lines, line);)
@@ -326,7 +326,7 @@ TEST_CASE("a custom target file, and a broken one", "[cli]") {
   target["id"] = "my-gpu";
   target["properties"]["maxSharedMemoryPerBlockOptin"] = 232448;
   std::ofstream(mine) << target;
-  // With a Hopper's shared memory, the forum's graph would run on Ada: only the number decides.
+  // With Hopper's shared memory, the forum's graph would run on Ada: only the number decides.
   const Run run = run_attnprobe("--config configs/two-matmul-forum.json --format json --target " + mine);
   CHECK(run.json()["results"][0]["verdict"] == "supported");
   CHECK(run.json()["results"][0]["target"]["id"] == "my-gpu");
@@ -425,7 +425,7 @@ TEST_CASE("Ctrl-C while cuDNN is loading gives exit code 130 and no error about 
 TEST_CASE("Ctrl-C leaves a valid report of the finished results and no temporary file", "[cli][slow]") {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "r.json";
-  // Enough work for many seconds. The signal is sent once a report exists, however busy the machine is.
+  // Enough work for many seconds. The signal is sent when a report exists, even on a busy machine.
   const Run run =
       shell(program() + " " + problem +
             " --batch 1,2,3,4,5,6,7,8 --pattern sdpa_composite,sdpa_unified --engines knobs --target all --report "

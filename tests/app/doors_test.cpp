@@ -1,4 +1,4 @@
-// The same question gives the same record in every way: command line, matrix, C++ and C library.
+// The same question gives the same record through every interface: command line, matrix, C++ and C library.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -55,7 +55,7 @@ Json request_of(const Json& params) {
   return {{"jsonrpc", "2.0"}, {"id", 1}, {"method", "probe"}, {"params", params}};
 }
 
-// As a C program asks.
+// Asks like a C program.
 Json of_request(const Session& session, const Json& params) {
   const std::unique_ptr<char, decltype(&attnprobe_free)> answer(
       attnprobe_call(session.get(), request_of(params).dump().c_str()), attnprobe_free);
@@ -104,7 +104,7 @@ std::vector<Json> cells_of(const std::filesystem::path& folder, size_t configs, 
   return cells;
 }
 
-// A matrix does not keep its answers, so that a cell does not name the run's other targets; its page shows them.
+// A matrix does not keep its answers, so a cell does not name the run's other targets; the page shows them.
 void erase_other_targets(Json& record) {
   if (record.at("root_cause").is_null()) return;
   auto& advice = record["root_cause"]["advice"].get_ref<Json::array_t&>();
@@ -120,7 +120,7 @@ constexpr const char* in_python_program = R"(import attnprobe, json, sys
 file, targets, cudnn = sys.argv[1:]
 print(json.dumps(attnprobe.probe(file, target=targets, cudnn=cudnn, quick=True, plans="none").raw)))";
 
-// How many random configs; ATTNPROBE_DOORS for a study.
+// The number of random configs; set ATTNPROBE_DOORS for a study.
 size_t random_count() {
   const char* given = std::getenv("ATTNPROBE_DOORS");
   return given == nullptr ? 12 : std::stoul(given);
@@ -204,7 +204,7 @@ TEST_CASE("a matrix gives the same record as a command line with the same stages
     Json asked_in_matrix = record(Json::parse(cell));
     asked_in_matrix.erase("cell");
     Json printed = of_command_line(one, "--quick --plans none");
-    // Each has its own command that repeats the question.
+    // Each interface has its own command that repeats the question.
     for (Json* json : {&asked_in_matrix, &printed}) json->erase("reproduce");
     CHECK(asked_in_matrix == printed);
   }

@@ -31,7 +31,7 @@ TEST_CASE("explain accepts an argument, several words, a file or standard input"
              StartsWith("One process loaded parts of two cuDNN versions"));
 }
 
-TEST_CASE("explain says what it did not find", "[explain]") {
+TEST_CASE("explain reports what it did not find", "[explain]") {
   const std::pair<const char*, const char*> cases[] = {
       {"/nowhere/cudnn.log", "/nowhere/cudnn.log: cannot be opened: No such file or directory"},
       {"cudnn.log", "cudnn.log: cannot be opened"},
@@ -47,7 +47,7 @@ TEST_CASE("explain says what it did not find", "[explain]") {
     CHECK(run.out.empty());
     CHECK_THAT(run.err, ContainsSubstring(message));
   }
-  // Facts about an attention were read, but nothing is established.
+  // Facts about attention were read, but nothing is established.
   const Run vague = run_attnprobe("explain 'my cudnn attention on an H100 with cuDNN 9.19 is odd'");
   CHECK(vague.exit_code == 2);
   CHECK_THAT(vague.out, StartsWith("Not known: nothing in the text establishes who refused, or why"));

@@ -32,7 +32,7 @@ TEST_CASE("the first line says why PyTorch refuses", "[framework]") {
 TEST_CASE("details have the framework's own words and the rule's location", "[framework]") {
   const Run run = run_attnprobe("-v --framework torch --target 4090 --dropout 0.1 " + call);
   INFO(run.out << run.err);
-  std::string text;  // with any line breaks
+  std::string text;  // regardless of line breaks
   for (const char c : run.out)
     if (c != '\n' && c != ' ') text += c;
   CHECK_THAT(text, ContainsSubstring("itswords:\"cuDNNdropoutprobabilityresolutionislimitedto1/16."));
@@ -62,7 +62,7 @@ TEST_CASE("training counts as both passes, also in the gate", "[framework]") {
   CHECK(results[1]["config"]["pass"] == "bprop");
   CHECK(results[1]["usable"] == "no");
   CHECK(results[1]["root_cause"]["category"] == "head_dim");
-  // Transformer Engine asks for the graphs of both passes.
+  // Transformer Engine asks about the graphs of both passes.
   const Json gate = results[0]["frameworks"][0];
   CHECK(gate["takes"] == "refused");
   CHECK_THAT(gate["text"].get<std::string>(), ContainsSubstring("the backward pass is refused"));
@@ -146,7 +146,7 @@ TEST_CASE("a matrix asks the frameworks that its document or command line names"
   CHECK_THAT(shell("cat " + out + "/report.md").out, ContainsSubstring("Frameworks"));
   CHECK_THAT(shell("cat " + out + "/report.csv").out,
              ContainsSubstring("flash, memory-efficient or math attention runs instead"));
-  // Another framework makes another matrix.
+  // Another framework makes a different matrix.
   const Run other = run_attnprobe("matrix " + file + " --framework keras --resume --no-cache --out " + out);
   CHECK(other.exit_code == 2);
   CHECK_THAT(other.err, ContainsSubstring("--framework keras==3.15.1"));

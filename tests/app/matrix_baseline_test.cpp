@@ -54,13 +54,13 @@ TEST_CASE("a baseline is written with --update, passes while nothing gets worse,
   const Run same = project.run("--target l40s,h200 --jobs 2");
   CHECK(same.exit_code == 0);
   CHECK_THAT(same.out, ContainsSubstring("attention.lock: 4 cells compared: nothing got worse\n"));
-  // One GPU fewer and another one: reported, but not a failure. The lock is unchanged.
+  // A missing and a new GPU are reported, but are not a failure. The lock is unchanged.
   const Run other = project.run("--target l40s,t4");
   CHECK(other.exit_code == 0);
   CHECK_THAT(other.out, ContainsSubstring("2 cells compared: nothing got worse; 2 new, 2 not asked") &&
                             ContainsSubstring("not asked (2)\n  good on h200, cuDNN 9.19.0\n      was: yes, engine "));
   CHECK(project.lock() == lock);
-  // The same bytes again, in any order.
+  // The same bytes, in any order.
   CHECK(project.run("--target l40s,h200 --update").exit_code == 0);
   CHECK(project.lock() == lock);
 }
@@ -91,7 +91,7 @@ TEST_CASE("a config's own expectation keeps its exit code with a baseline", "[ba
   Project project;
   project.config(100, R"(, "expect": "supported")");
   const Run update = project.run("--target h200 --update");
-  CHECK(update.exit_code == 0);  // it did what was requested
+  CHECK(update.exit_code == 0);  // --update did what was requested
   CHECK_THAT(update.out,
              ContainsSubstring("not as expected (1)\n  good on h200, cuDNN 9.19.0: no, expected supported"));
   CHECK(project.run("--target h200").exit_code == 1);

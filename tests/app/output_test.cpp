@@ -145,7 +145,7 @@ TEST_CASE("Two reports in one file, or one that would replace an input, are refu
   refused(fmt::format("--te {0} -o {0}", config));
   refused(fmt::format("--target {0} -o {0} {1}", config, "--heads 8 --seqlen 128 --head-dim 64"));
   refused(fmt::format("--config - --target h200 -o {0} <{0}", config));
-  // A device may be written: it is not a user's file.
+  // Devices may be written, because they are not a user's file.
   CHECK(run_attnprobe(problem + "-o /dev/null --report csv=/dev/null").exit_code == 0);
 }
 
@@ -161,7 +161,7 @@ TEST_CASE("Reports go once to standard output or a device, never to a named pipe
                        ": cannot be written: it is a named pipe; allowed: a regular file, /dev/stdout, /dev/null\n");
 }
 
-TEST_CASE("A report that cannot be written does not lose the others", "[output]") {
+TEST_CASE("If a report cannot be written, the others are still written", "[output]") {
   const TemporaryFolder folder;
   const std::string csv = folder.path() / "r.csv";
   const Run run = run_attnprobe(problem + "--report json=/dev/full --report csv=" + csv);
@@ -171,9 +171,9 @@ TEST_CASE("A report that cannot be written does not lose the others", "[output]"
   CHECK_THAT(read_text(csv), ContainsSubstring("h200"));
 }
 
-TEST_CASE("A folder removed during the run loses only its report, and the error names it", "[output][slow]") {
+TEST_CASE("If a folder is removed during the run, only its report is lost, and the error names it", "[output][slow]") {
   const TemporaryFolder folder;
-  // Two workers hang until their time is up: the reports are rewritten after the first.
+  // Two workers hang until their timeout; the reports are rewritten after the first.
   const Run run = shell(
       fmt::format("mkdir {0}/gone; {1} {2} --target h200,a100 --jobs 1 --timeout 1.5 --report json={0}/gone/r.json "
                   "--report csv={0}/r.csv & pid=$!; sleep 0.7; rm -r {0}/gone; wait $pid",
@@ -191,7 +191,7 @@ TEST_CASE("A folder removed during the run loses only its report, and the error 
 TEST_CASE("A signal ends a run with a hanging worker soon, and keeps the partial reports", "[output][slow]") {
   for (const char* signal : {"TERM", "INT"}) {
     const TemporaryFolder folder;
-    // The T4 supports none of it; the changes that are tried then hang.
+    // The T4 does not support it; the attempted changes then hang.
     const Run run =
         shell(fmt::format(
                   "{1} --heads 8 --seqlen 128 --head-dim 64 --sweep --target h200,t4 --jobs 1 --report json={0}/r.json "

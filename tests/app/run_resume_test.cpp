@@ -59,7 +59,7 @@ class Folder {
 TEST_CASE("a killed run continues with --resume and asks nothing twice", "[run][resume]") {
   const Folder folder;
   folder.leave_unfinished();
-  // The computed plans tell new answers from earlier findings.
+  // The computed plans distinguish new answers from earlier findings.
   const Run resumed = run_attnprobe(folder.command() + " --resume", double_with("wrong"));
   INFO(resumed.err);
   CHECK(resumed.exit_code == 5);

@@ -1,4 +1,4 @@
-// Follows the advice for refused configs. The ways out work, and general help gets past the reason it is given for.
+// Follows the advice for refused configs. The ways out work, and general help removes the reason that it is for.
 // tests/rules/version_advice_test.cpp checks advice on versions.
 #include <algorithm>
 #include <filesystem>
@@ -63,7 +63,7 @@ std::string words_of(const Answer& result) {
   return to_json(result.config.spec).dump() + " on " + result.target.id;
 }
 
-// A change in the help must get past the reason; otherwise the help is useless.
+// A change in the help must remove the reason; otherwise the help is useless.
 void follow_help(const std::vector<Answer>& results) {
   size_t followed = 0;
   for (const Answer& result : results) {

@@ -138,7 +138,7 @@ TEST_CASE("Fixes are asked and compiled, and the cheapest come first", "[suggest
   CHECK_THAT(unknown.err, ContainsSubstring("--keep: \"head\" is not a kind of change"));
 }
 
-TEST_CASE("Head dimensions of another model are listed nearest first and keep all else", "[suggest]") {
+TEST_CASE("Head dimensions of another model are listed nearest first and change nothing else", "[suggest]") {
   const auto spec = spec_of(R"("head_dim_qk": 192, "head_dim_v": 256, "softcap": 5)");
   const auto models = other_models(spec);
   std::vector<std::string> texts;
@@ -153,7 +153,7 @@ TEST_CASE("Head dimensions of another model are listed nearest first and keep al
   CHECK(attention::scale_of(other) == 1.0 / 16);
 }
 
-TEST_CASE("A second change of a field does not use what the first removed", "[suggest]") {
+TEST_CASE("A second change of a field does not use a value that the first removed", "[suggest]") {
   const auto spec = spec_of(R"("head_dim": 64, "mask": "padding", "paged": {"block_size": 48}, "dropout": 0.1)");
   const auto changes = changes_of(spec, true);
   for (const auto& one : changes)
@@ -178,7 +178,7 @@ TEST_CASE("For a model that cuDNN cannot train, the nearest trainable one is sug
   CHECK(way["changes"] == Json{"head dimension 128 (another model)"});
   CHECK(way["kinds"] == Json{"model"});
   CHECK(way["compiled"] == true);
-  // 128 wherever any works, and what is nearer on single GPUs.
+  // 128 wherever any works, and nearer shapes on single GPUs.
   const Json& models = result["other_models"];
   REQUIRE(models.size() > 1);
   CHECK(models[0]["head_dim_qk"] == 128);
@@ -205,7 +205,7 @@ TEST_CASE("For a model that cuDNN cannot train, the nearest trainable one is sug
   CHECK_THAT(plain.out, ContainsSubstring("head dimension 128 (another model)"));
 }
 
-TEST_CASE("Splitting V in halves trains a model without a kernel for a wide V", "[suggest]") {
+TEST_CASE("Splitting V in halves makes a model trainable whose V is too wide for any kernel", "[suggest]") {
   const Run run = run_attnprobe(
       "suggest --pass bprop --heads 16 --seqlen 2048 --head-dim-qk 192 --head-dim-v 256 --causal -t b200 "
       "--keep cudnn,target --format json");

@@ -41,7 +41,7 @@ std::vector<Answer> probe_file(const std::string& name) {
   return probe_all(text, targets);
 }
 
-// What stopped the engine that got furthest.
+// The reason that stopped the furthest engine.
 struct Refusal {
   const char *file, *config, *target, *category, *reason;
 };
@@ -75,7 +75,7 @@ const std::vector<Refusal> refusals{
     {"legacy", "backward, no mask", "a100", "layout", "dp should be reordered"},
 };
 
-// A change that was probed and offered.
+// A confirmed and offered change.
 struct ExpectedWay {
   const char *file, *config, *target, *advice;
 };
@@ -177,7 +177,7 @@ TEST_CASE("features on six GPUs: legacy", "[features][answers]") {
   check_file("legacy");
 }
 
-TEST_CASE("a graph that cuDNN calls malformed names descriptor, operation and cuDNN's condition", "[features]") {
+TEST_CASE("for a malformed graph, the answer names descriptor, operation and cuDNN's condition", "[features]") {
   struct Malformed {
     const char *config, *descriptor, *message, *reason;
   };
@@ -214,7 +214,7 @@ TEST_CASE("an operation that needs a newer cuDNN is unsupported, with the versio
   CHECK(contains(result.requirements.front().text, "needs cuDNN 9.21.0"));
 }
 
-TEST_CASE("the documented limits of legacy attention are shown whatever cuDNN answers", "[features][answers]") {
+TEST_CASE("the documented limits of legacy attention are always shown", "[features][answers]") {
   auto warnings = [](const std::string& config) {
     std::vector<std::string> ids;
     for (const auto& warning : probe_one(config, "a100").warnings) ids.push_back(warning.id);

@@ -33,7 +33,7 @@ TEST_CASE("a matrix asks every config on every target and reports in every forma
   INFO(run.err);
   CHECK(run.exit_code == 0);
   CHECK_THAT(run.out, ContainsSubstring("6 cells: 2 yes, 4 no; all as expected"));
-  // Each cell has the verdict and reason of the same question asked separately.
+  // Each cell has the same verdict and reason as the question asked separately.
   const Json report = Json::parse(folder.text("out/report.json"));
   REQUIRE(report["results"].size() == 6);
   CHECK(report["matrix"]["configs"] == Json{"plain", "causal", "odd, \"head\""});
@@ -145,7 +145,7 @@ TEST_CASE("a repeated question is answered from the cache, with the same answer"
   const auto statistics = [&] { return run_attnprobe(fmt::format("cache stats --format json {}", cache)).json(); };
   CHECK(statistics()["answers"] == 6);
   CHECK(statistics()["libraries"] == 1);
-  // A worker that would crash on it is never started.
+  // The worker that would crash is never started.
   const Run again =
       run_attnprobe(fmt::format("matrix {} --out {} {}", folder.path("matrix.json"), folder.path("second"), cache),
                     {{"ATTNPROBE_PROGRAM", "/bin/false"}});
@@ -252,7 +252,7 @@ TEST_CASE("out of GPU memory has the same exit code in a probe and a matrix", "[
   CHECK(matrix.exit_code == 3);
 }
 
-TEST_CASE("many configs on one target use all jobs, and results keep their order", "[matrix]") {
+TEST_CASE("many configs on one target use all jobs, and results remain in order", "[matrix]") {
   std::atomic<size_t> done{0};
   asking::PlanOptions options;
   options.walk.sweep_where_none = false;

@@ -1,6 +1,5 @@
-// Attributes that cuDNN gained after 9.21. For each there is a graph that the newest cuDNN supports on a simulated GPU,
-// and that an older one refuses with the expected reason. If this machine has no such cuDNN (attnprobe cudnn fetch),
-// the test says so.
+// Attributes added after cuDNN 9.21. For each, the newest cuDNN supports a graph on a simulated GPU, and an older
+// version refuses it with the expected reason. Without such a cuDNN (attnprobe cudnn fetch), the test reports that.
 #include <algorithm>
 
 #include "ask/ask.hpp"
@@ -37,7 +36,7 @@ struct Newer {
   CudnnVersion from;                  // the first version that supports it
   const char* refusal;                // the refusal of older versions, from their reason or from the failing call
   const char* requirement;            // the corresponding version rule
-  CudnnVersion refused_so_from = {};  // still older versions lack more, and say this:
+  CudnnVersion refused_so_from = {};  // even older versions lack more, and report this:
   const char* refusal_before = "";
 };
 
@@ -132,7 +131,7 @@ bool has_requirement(const Answer& result, const std::string& id) {
 
 }  // namespace
 
-TEST_CASE("features newer than 9.21 work with the newest cuDNN and are refused with a reason by the one before",
+TEST_CASE("features newer than 9.21 work with the newest cuDNN, and earlier versions refuse them with a reason",
           "[ask][versions]") {
   if (libraries().empty() || libraries().back().version < CudnnVersion{9, 28, 0}) {
     WARN("SKIPPED: no cuDNN 9.28 is here (attnprobe cudnn fetch latest)");

@@ -15,7 +15,7 @@
 
 namespace attnprobe::test::other_versions_test {
 
-TEST_CASE("if a cuDNN refuses, another installed one that supports the config is named with its command",
+TEST_CASE("if a cuDNN refuses, an installed version that supports the config is named with its command",
           "[ask][versions]") {
   asking::PlanOptions options;
   options.walk.sweep_where_none = false;
@@ -25,7 +25,7 @@ TEST_CASE("if a cuDNN refuses, another installed one that supports the config is
     asking::ask_other_versions(asked, options, {});
     return asked.results.at(0);
   };
-  // A graph that no cuDNN supports gets no such advice, however many are installed.
+  // A graph that no cuDNN supports gets no such advice, even with many installed versions.
   const auto never = ask(R"({"pattern": "mha", "heads": 8, "seqlen": 4096, "head_dim": 64})");
   REQUIRE(never.root_cause);
   for (const auto& advice : never.root_cause->advice) CHECK_FALSE(contains(advice, "(installed)"));

@@ -43,7 +43,7 @@ TEST_CASE("Every option that changes an answer is in the command, which reproduc
   CHECK(reproduce(command.substr(std::string("attnprobe ").size())) == command);
 }
 
-TEST_CASE("The name of a library is looked up once and stays the same", "[reproduce]") {
+TEST_CASE("The name of a library is looked up once and remains the same", "[reproduce]") {
   LibraryWords words;
   const auto version = CudnnVersion::parse("9.19.0");
   REQUIRE(version);
@@ -63,7 +63,7 @@ TEST_CASE("The command names a target's file, and a library without a version by
   CHECK(cudnn_word("/nowhere/libcudnn.so.9", 90199) == "/nowhere/libcudnn.so.9");
 }
 
-TEST_CASE("A command is split and joined, in the order of older reports too", "[reproduce]") {
+TEST_CASE("A command is split and joined, also in the order of older reports", "[reproduce]") {
   const std::string command = "attnprobe --heads 8 --quick --target 'a b.json' --cudnn 9.19.0";
   const auto parts = parts_of_command(command);
   REQUIRE(parts);

@@ -1,4 +1,5 @@
-// Existing results: never lost, never mixed with those of another matrix, and asked again if the machine broke them.
+// Existing results: never lost, never mixed with those of another matrix, and retried if they failed because of the
+// machine.
 #include <algorithm>
 
 #include "base/folder_lock.hpp"
@@ -63,7 +64,7 @@ TEST_CASE("a folder may be merged into itself, but other cells in it are an erro
   CHECK(merge(folder.path("whole"), "whole").exit_code == 0);
 }
 
-TEST_CASE("a second run into one folder is refused, naming the process that holds it", "[matrix][resume]") {
+TEST_CASE("a second run into one folder is refused, naming the process that uses it", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   std::filesystem::create_directory(folder.path("m"));
   // The lock of a dead process.
@@ -110,7 +111,7 @@ TEST_CASE("a matrix with an edited config is not resumed", "[matrix][resume]") {
   check_refused(folder.run("m", cache + " --resume --seed 7"),
                 "it was asked with no options, now with the options \"--seed 7\"");
   CHECK(folder.text("m/cells.jsonl") == cells);
-  // Spelling does not matter.
+  // The spelling of options is ignored.
   CHECK(folder.run("m", cache + " --resume --title other --cudnn " + cudnn_path()).exit_code == 0);
 }
 
@@ -133,7 +134,7 @@ TEST_CASE("a cell killed from outside is retried and not blamed on cuDNN", "[mat
 TEST_CASE("a worker that cannot start is an environment problem, and its cells are retried", "[matrix][resume]") {
   const MatrixFolder folder(two_configs);
   const std::string cache = "--cache " + folder.path("answers.sqlite");
-  REQUIRE(folder.run("whole", cache).exit_code == 0);  // from here on the library is known
+  REQUIRE(folder.run("whole", cache).exit_code == 0);  // from here on, the library is known
   const Run broken = folder.run("m", cache + " --mode A", {{"ATTNPROBE_PROGRAM", "/nowhere/attnprobe"}});
   INFO(broken.err);
   CHECK(broken.exit_code == 3);

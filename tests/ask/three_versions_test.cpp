@@ -31,7 +31,7 @@ std::vector<Answer> ask(const std::vector<attention::AttentionConfig>& configs, 
 
 }  // namespace
 
-TEST_CASE("no graph of a feature is invalid, refused or crashes, unless a rule predicts it for that cuDNN",
+TEST_CASE("no graph of a feature is invalid, refused or crashes, unless a rule predicts this for that cuDNN",
           "[ask][versions]") {
   const auto configs = features();
   REQUIRE(configs.size() > 150);

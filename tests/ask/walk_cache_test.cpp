@@ -42,7 +42,7 @@ struct Cache {
       : cache(
             file, [this](const std::string& message) { messages.push_back(message); }, short_patience) {}
 
-  // It stores nothing, finds nothing new, and reports the reason once.
+  // The cache stores nothing, finds nothing new, and reports the reason once.
   void check_gone_without(const fs::path& file) {
     probe::WalkFindings large;
     for (int i = 0; i < 4'000; ++i) large.log += std::to_string(i * 7919);  // 20 KB that compress poorly
@@ -104,7 +104,7 @@ TEST_CASE("a cache in a read-only folder is not used", "[cache]") {
   fs::permissions(folder.path(),
                   fs::perms::owner_read | fs::perms::owner_exec | fs::perms::others_read | fs::perms::others_exec);
   constexpr uid_t nobody = 65534;
-  const bool is_root = geteuid() == 0;  // permissions do not stop root
+  const bool is_root = geteuid() == 0;  // root ignores permissions
   if (is_root) REQUIRE(seteuid(nobody) == 0);
   {
     Cache cache(file);

@@ -1,4 +1,4 @@
-// The distribution of cells: every cell once, workers kept, and one job at a time on a GPU that runs plans.
+// The distribution of cells: every cell once, workers reused, and one job at a time on a GPU that runs plans.
 #include "ask/work_queue.hpp"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ size_t size_of(const std::optional<Portion>& portion) {
 
 }  // namespace
 
-TEST_CASE("Every cell is asked once, however many jobs there are", "[queue]") {
+TEST_CASE("Every cell is asked once, for any number of jobs", "[queue]") {
   for (const size_t jobs : {size_t{1}, size_t{2}, size_t{7}}) {
     const auto all = places(37, 3, 2);
     WorkQueue queue(all, jobs, 8, {{1, 1}});
@@ -72,7 +72,7 @@ TEST_CASE("A few cells start no further worker, and a job keeps its own worker",
   for (; other; other = queue.take(other)) CHECK(all[other->begin].target == 1);
 }
 
-TEST_CASE("A GPU that runs plans has one worker at a time, whatever the cuDNN", "[queue]") {
+TEST_CASE("A GPU that runs plans has one worker at a time, for any cuDNN", "[queue]") {
   const auto all = places(20, 2, 3);
   const size_t device = 1;
   WorkQueue queue(all, 4, 2, {{device, 1}});

@@ -8,7 +8,7 @@ namespace attnprobe::test::config_docs_test {
 
 using namespace attnprobe::attention;
 
-TEST_CASE("docs/config.md has the fields as the program has them", "[config][docs]") {
+TEST_CASE("docs/config.md has the program's fields", "[config][docs]") {
   const std::string page = read_text(source_dir() / "docs/config.md");
   const std::string begin = "<!-- fields: attnprobe schema config --format md -->\n\n",
                     end = "\n<!-- end of fields -->";
@@ -26,7 +26,7 @@ TEST_CASE("Every field has a help line and an example that round-trips", "[confi
     CHECK(help_line(field).find('`') == std::string::npos);
     REQUIRE_FALSE(field.example.empty());
     AttentionSpec spec;
-    // Some examples need other fields too.
+    // Some examples also need other fields.
     spec.pass = field.help.rfind("bprop", 0) == 0 ? Pass::bprop : Pass::fprop;
     if (field.name == "fp8") spec.dtype = DataType::fp8_e4m3;
     if (field.name.rfind("ragged", 0) == 0 || field.name.rfind("max_total", 0) == 0) spec.q.axes = "thd";

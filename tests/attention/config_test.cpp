@@ -1,4 +1,4 @@
-// Configs: documents, defaults, shorthands, cross products, overrides and every error.
+// Configs: documents, defaults, shorthands, cross products, overrides and all errors.
 #include "attention/config.hpp"
 
 #include "catch.hpp"
@@ -60,7 +60,7 @@ TEST_CASE("Each element of an array is a config", "[config]") {
   CHECK(configs[1].origin.pointer == "/1");
 }
 
-TEST_CASE("Configs inherit the defaults and replace them", "[config]") {
+TEST_CASE("Configs inherit the defaults and may override them", "[config]") {
   const auto configs = parse(R"({"defaults": {"heads": 4, "seqlen": 8, "head_dim": 64, "dtype": "bf16"},
                                  "configs": [{"name": "a"}, {"name": "b", "dtype": "f16"}]})");
   REQUIRE(configs.size() == 2);
@@ -188,7 +188,7 @@ TEST_CASE("Objects may be values of a cross product", "[config]") {
   CHECK(names(configs) == Names{"n[mask=causal]", R"(n[mask={"window_left":3}])"});
 }
 
-TEST_CASE("A cross product too large is refused", "[config]") {
+TEST_CASE("A cross product that is too large is refused", "[config]") {
   Json many = Json::array();
   for (int i = 1; i <= 400; ++i) many.push_back(i);
   const std::string text = R"({"head_dim": 8, "heads": )" + many.dump() + R"(, "seqlen": )" + many.dump() + "}";
@@ -197,7 +197,7 @@ TEST_CASE("A cross product too large is refused", "[config]") {
         "ATTNPROBE_MAX_CONFIGS=160000 allows them");
 }
 
-TEST_CASE("Cross products that are too large together are refused, before any is made", "[config]") {
+TEST_CASE("Cross products that are too large together are refused before any is expanded", "[config]") {
   Json many = Json::array();
   for (int i = 1; i <= 300; ++i) many.push_back(i);
   const std::string one = R"({"head_dim": 8, "heads": )" + many.dump() + R"(, "seqlen": )" + many.dump() + "}";
@@ -296,7 +296,7 @@ TEST_CASE("A sliding window counts keys as Hugging Face does", "[config][options
                          "configs": [{"sliding_window": 4}]})")
                      .mask) == "padding causal left 3");
   CHECK(parse(config(R"("sliding_window": [4, "8:16:8"])")).size() == 3);
-  // Refused where it would drop something, at its place.
+  // Refused, at its place, if it would drop something.
   CHECK(refusal(config(R"("mask": "none", "sliding_window": 8)")) ==
         "bert.json: /sliding_window: contradicts bert.json: /mask none");
   CHECK(refusal(config(R"("mask": {"window_left": 8, "sliding_window": 9})")) ==
@@ -358,7 +358,7 @@ TEST_CASE("An option never silently drops part of the file's object", "[config][
           .dropout->seed);
   const std::string window = config(R"("mask": {"causal": true, "window_left": 511})");
   CHECK(describe(one(window, {{"mask", "none"}}).mask) == "none");
-  // The name of a mask says that there is no window.
+  // The name of a mask implies that there is no window.
   CHECK(
       refusal(window, {{"mask", "padding"}}) ==
       R"(--mask: "padding" would drop {"window_left":511} of bert.json: /mask; allowed: the whole value, as {"padding":true,"window_left":511}, or "none")");

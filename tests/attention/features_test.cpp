@@ -280,7 +280,7 @@ TEST_CASE("Every form of a field reads as its normalised form", "[config][featur
   }
 }
 
-TEST_CASE("The normalised form of every field reads as itself", "[config][features]") {
+TEST_CASE("The normalised form of every field is unchanged by reading", "[config][features]") {
   for (const auto& reading : readings) {
     INFO(reading.members);
     const Json json = to_json(one(reading.members));
@@ -288,7 +288,7 @@ TEST_CASE("The normalised form of every field reads as itself", "[config][featur
   }
 }
 
-TEST_CASE("A requested feature is in the spec", "[config][features]") {
+TEST_CASE("Requested features are in the spec", "[config][features]") {
   const AttentionSpec dropout = one(R"("dropout": {"probability": 0.25, "form": "mask", "seed": "constant"})");
   REQUIRE(dropout.dropout);
   CHECK(dropout.dropout->probability == 0.25);
@@ -387,7 +387,7 @@ TEST_CASE("Contradictory features are refused", "[config][features][errors]") {
   }
 }
 
-TEST_CASE("Features of flash attention are refused elsewhere", "[config][features][errors]") {
+TEST_CASE("Features of flash attention are refused for other patterns", "[config][features][errors]") {
   for (const char* pattern : {"mha", "two_matmul"}) {
     for (const auto& [members, field] : flash_only) {
       INFO(pattern << " " << members);
@@ -398,7 +398,7 @@ TEST_CASE("Features of flash attention are refused elsewhere", "[config][feature
   }
 }
 
-TEST_CASE("Features of flash attention are accepted there", "[config][features][errors]") {
+TEST_CASE("Features of flash attention are accepted for its patterns", "[config][features][errors]") {
   for (const char* pattern : {"sdpa", "sdpa_unified", "sdpa_composite"}) {
     for (const auto& [members, field] : flash_only) {
       if (std::string(field) == "block_mask" && std::string(pattern) == "sdpa_composite") continue;

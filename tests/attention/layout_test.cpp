@@ -94,7 +94,7 @@ std::vector<AttentionSpec> shipped_and_odd_specs() {
   return specs;
 }
 
-// All that a config can express, equal for specs with the same question.
+// Everything that a config can express, equal for specs with the same question.
 std::string everything(const AttentionSpec& spec) {
   const Json strides = {q_strides(spec),   k_strides(spec),  v_strides(spec),  o_strides(spec),
                         d_o_strides(spec), dq_strides(spec), dk_strides(spec), dv_strides(spec)};
@@ -174,7 +174,7 @@ TEST_CASE("Axes that are not a layout have no strides", "[layout]") {
   }
 }
 
-TEST_CASE("A layout name gives the axes of Q, K and V", "[layout]") {
+TEST_CASE("A layout name determines the axes of Q, K and V", "[layout]") {
   using Axes = std::array<std::string, 3>;
   CHECK(split_layout_name("bshd") == Axes{"bshd", "bshd", "bshd"});
   CHECK(split_layout_name("bs3hd") == Axes{"bs3hd", "bs3hd", "bs3hd"});
@@ -200,7 +200,7 @@ TEST_CASE("Every layout name in messages is valid", "[layout]") {
   }
 }
 
-TEST_CASE("Each tensor has strides of its own extents", "[layout]") {
+TEST_CASE("Each tensor has strides for its own extents", "[layout]") {
   const AttentionSpec spec = spec_with(R"("layout": "bshd")");
   CHECK(q_strides(spec) == Strides{6 * 4 * 8, 8, 6 * 8, 1});
   CHECK(k_strides(spec) == Strides{3 * 5 * 8, 8, 3 * 8, 1});
@@ -217,7 +217,7 @@ TEST_CASE("O follows Q without its interleaving, unless it has a layout", "[layo
   CHECK(o_strides(spec_with(R"("layout": "bhsd", "o_layout": "sbhd")")) == Strides{6 * 16, 16, 2 * 6 * 16, 1});
 }
 
-TEST_CASE("Layouts have the strides that Transformer Engine gives them", "[layout]") {
+TEST_CASE("Layouts have the same strides as in Transformer Engine", "[layout]") {
   // The formulas of generateMatrixStrides in TransformerEngine's common/fused_attn/utils.cu, by hand for b 2, h 3, s_q
   // 4, s_kv 5, d 8: h·d = 24. "bshd" is JAX's BTNH and "bhsd" its BNTH (jax/_src/cudnn/fused_attention_stablehlo.py).
   // samples/cpp/sdpa/fp16_fwd.cpp of cudnn-frontend has Q, K, V as "bhsd" and O as "sbhd".
@@ -300,7 +300,7 @@ TEST_CASE("Strides may be given explicitly", "[layout]") {
   const AttentionSpec spec = spec_with(R"("layout": {"q": {"strides": [900, 30, 60, 1]}, "k": "bhsd", "v": "bshd"})");
   CHECK(q_strides(spec) == Strides{900, 30, 60, 1});
   CHECK(k_strides(spec) == Strides{3 * 5 * 8, 5 * 8, 8, 1});
-  CHECK(o_strides(spec) == Strides{6 * 4 * 16, 16, 6 * 16, 1});  // bshd: Q's own strides say nothing about O
+  CHECK(o_strides(spec) == Strides{6 * 4 * 16, 16, 6 * 16, 1});  // bshd, because Q's own strides do not determine O
 }
 
 TEST_CASE("An unknown layout is refused with the known ones", "[layout]") {
@@ -379,7 +379,7 @@ TEST_CASE("Masks with wrong members are refused", "[mask]") {
 
 // ---- expectations and descriptions
 
-TEST_CASE("An expectation holds for all targets or by target", "[config]") {
+TEST_CASE("An expectation applies to all targets or by target", "[config]") {
   CHECK(spec_with(R"("expect": "unsupported")").expect.otherwise == ExpectedVerdict::unsupported);
   const Expectation expect = spec_with(R"("expect": {"t4": "unsupported", "l40s": "supported"})").expect;
   CHECK(expect.otherwise == ExpectedVerdict::supported);
@@ -402,9 +402,9 @@ TEST_CASE("A spec is described in one line", "[config]") {
         "sdpa fprop b2 h6/3 s4/5 d8/16 f16->f32 bshd causal left 3");
 }
 
-// ---- the way back
+// ---- from a spec to JSON and options
 
-TEST_CASE("The normalised JSON of a spec gives the same spec", "[config][shipped]") {
+TEST_CASE("The normalised JSON of a spec is read as the same spec", "[config][shipped]") {
   for (const auto& spec : shipped_and_odd_specs()) {
     INFO(to_json(spec).dump());
     const AttentionSpec back = parse_configs(to_json(spec).dump(), "back.json").at(0).spec;
@@ -412,7 +412,7 @@ TEST_CASE("The normalised JSON of a spec gives the same spec", "[config][shipped
   }
 }
 
-TEST_CASE("The options of a spec give the same spec", "[config][shipped]") {
+TEST_CASE("The options of a spec are read as the same spec", "[config][shipped]") {
   for (AttentionSpec spec : shipped_and_odd_specs()) {
     spec.name = name_of(spec.pattern);  // name, source and expectation are not part of the command
     spec.source.clear();

@@ -1,4 +1,4 @@
-// The strict reader of JSON: what it refuses, and the place that it names.
+// The strict reader of JSON: refused texts, and the place in each error.
 #include "base/json_reader.hpp"
 
 #include <fmt/format.h>
@@ -174,7 +174,7 @@ TEST_CASE("An object with too many keys is refused, because keys are compared pa
   CHECK(parse_json_leniently(object(200'000)).is_discarded());
 }
 
-TEST_CASE("Lenient JSON stops at the depth at which the strict reader throws", "[json]") {
+TEST_CASE("Lenient JSON stops at the depth where the strict reader throws", "[json]") {
   CHECK(parse_json_leniently(R"({"a": [1, {"b": null}], "a": 2})") == Json({{"a", 2}}));
   for (const char* broken : {"", "{", "{} {}", "\"\xff\"", "1e999", "[1] // two", "nul"}) {
     INFO(broken);

@@ -44,7 +44,7 @@ TEST_CASE("An environment variable sets a limit and must be a number", "[limits]
   CHECK(usage_error([] { check_cells("m/cells.jsonl", 3000, 1000, 300); }) ==
         "m/cells.jsonl: 900000000 cells (3000 configs x 1000 GPUs x 300 cuDNNs) are more than the 2000000 that "
         "attnprobe allows; ATTNPROBE_MAX_CELLS=900000000 allows them");
-  // The product of claimed sizes may exceed 64 bits.
+  // The product of the claimed sizes may exceed 64 bits.
   constexpr size_t much = size_t{1} << 40;
   CHECK_THAT(usage_error([] { check_cells("x", much, much, much); }), ContainsSubstring("18446744073709551615 cells"));
   const Variable more("ATTNPROBE_MAX_CELLS", "900000000");
@@ -77,7 +77,7 @@ TEST_CASE("A small file that unpacks to gigabytes is refused quickly", "[limits]
 }
 
 TEST_CASE("An xz file cannot claim more memory than its decoder may use", "[limits][input]") {
-  // A dictionary of 1.5 GiB for a few bytes, as xz --lzma2=dict=1536MiB writes it.
+  // A dictionary of 1.5 GiB for a few bytes, as written by xz --lzma2=dict=1536MiB.
   lzma_options_lzma options;
   REQUIRE(!lzma_lzma_preset(&options, 0));
   options.dict_size = 4096;

@@ -1,4 +1,4 @@
-// Report files that are complete or absent, and other objects in their place.
+// Report files that are complete or absent, and other objects at their path.
 #include "base/output_file.hpp"
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ Names files_in(const fs::path& folder) {
   return names;
 }
 
-// The error of replacing the file's text; "" for none.
+// The error of replacing the file's text; or "".
 std::string environment_error(const OutputFile& file) {
   try {
     file.replace("text");
@@ -57,7 +57,7 @@ TEST_CASE("A report file has the last report, and no temporary file is left", "[
   CHECK(files_in(folder.path()) == Names{"r.json"});
 }
 
-TEST_CASE("An old report stays until a new one is there", "[output]") {
+TEST_CASE("An old report remains until the new one is complete", "[output]") {
   const TemporaryFolder folder;
   const auto path = folder.file("r.json", "old");
   {
@@ -159,7 +159,7 @@ TEST_CASE("Links of another user, or in another user's folder, are not followed"
   CHECK(read_text(theirs / "mine.json") == "text");
 }
 
-TEST_CASE("A named pipe is refused at once, not waited for", "[output]") {
+TEST_CASE("A named pipe is refused immediately, without waiting", "[output]") {
   const TemporaryFolder folder;
   const std::string path = (folder.path() / "pipe").string();
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);

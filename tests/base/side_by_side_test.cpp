@@ -9,7 +9,7 @@
 
 namespace attnprobe::test::side_by_side_test {
 
-TEST_CASE("each piece of work is done once, whatever the number of threads", "[base]") {
+TEST_CASE("each piece of work is done once, for any number of threads", "[base]") {
   for (const size_t threads : {0, 1, 3, 100}) {
     std::vector<std::atomic<int>> done(50);
     side_by_side(threads, done.size(), [&](size_t i) { ++done[i]; });

@@ -34,7 +34,7 @@ TEST_CASE("A version prints in the forms of libraries, wheels and prose", "[vers
   CHECK(CudnnVersion(92801).patch() == 1);
 }
 
-TEST_CASE("Versions compare by number, and an unknown version is below all", "[version]") {
+TEST_CASE("Versions compare by number, and an unknown version is below all others", "[version]") {
   CHECK(CudnnVersion{9, 8, 0} < CudnnVersion{9, 14, 0});
   CHECK(CudnnVersion{8, 9, 7} < CudnnVersion{9, 0, 0});
   CHECK(CudnnVersion{} < CudnnVersion{8, 0, 0});

@@ -56,7 +56,7 @@ Words matmuls(const OpGraph& graph) {
   return lines;
 }
 
-// The form of `sdpa` for this cuDNN and GPU.
+// The pattern of `sdpa` for this cuDNN and GPU.
 FrontendChoice choice(const std::string& members, CudnnVersion version, int sm = 90) {
   AttentionSpec spec = spec_with(members);
   spec.pattern = Pattern::sdpa;
@@ -176,7 +176,7 @@ TEST_CASE("Backward operations come in cudnn-frontend's order", "[backward]") {
         "matmul",  "mul",        "mul",    "sub", "mul", "mul",         "reduce_amax", "mul",  // dS
         "reshape", "matmul",     "mul",    "mul", "mul", "reduce_amax",                        // dQ, here before dK
         "reshape", "matmul",     "mul",    "mul", "mul", "reduce_amax"}},                      // dK
-      // In fp8 the diagonal is before the subtraction too; a sink without dropout needs a factor of 1.
+      // In fp8 the diagonal also precedes the subtraction; a sink without dropout needs a factor of 1.
       {R"("dtype": "fp8_e4m3", "mask": "causal", "sink": true)",
        {"mul",           "reduce_add",  "mul",     "mul",    "sub",     "exp",        "mul",       "reduce_add",
         "mul",           "matmul",      "mul",     "mul",    "mul",     "gen_index",  "gen_index", "cmp_ge",
@@ -225,7 +225,7 @@ TEST_CASE("Backward operations come in cudnn-frontend's order", "[backward]") {
   }
 }
 
-TEST_CASE("Gradients of score modifiers use these operations", "[backward]") {
+TEST_CASE("Gradients of score modifiers use the expected operations", "[backward]") {
   // The operations between the product with P and the one with the scale.
   const std::pair<const char*, Words> cases[] = {
       {"relu", {"relu_bwd"}},
@@ -276,7 +276,7 @@ TEST_CASE("Gradients of score modifiers use these operations", "[backward]") {
   CHECK(named_tensor(masked, "fill", 1).value == 0.0);
 }
 
-TEST_CASE("Matmuls of the backward pass have these operands and lengths", "[backward]") {
+TEST_CASE("Matmuls of the backward pass have the expected operands and lengths", "[backward]") {
   CHECK(matmuls(graph_of(R"("mask": "padding")")) ==
         Words{"Q x K^T -> S m:seq_len_q n:seq_len_kv", "[f16] x dO -> dV m:seq_len_kv k:seq_len_q",
               "dO x V^T -> dP m:seq_len_q n:seq_len_kv", "[f16] x Q -> dK m:seq_len_kv k:seq_len_q",
@@ -509,7 +509,7 @@ TEST_CASE("dBias is summed before the modifier's gradient and the scale", "[back
   const auto index = static_cast<size_t>(all.rend() - reduce) - 1;
   CHECK(operation<Reduction>(graph, index).y == named_tensor(graph, "dBias").uid);
   CHECK(all.at(index + 2) == "tanh_bwd");
-  // The gradient of tanh is taken where the forward pass took tanh.
+  // The gradient of tanh is computed where the forward pass computed tanh.
   const auto& backward = operation<Pointwise>(graph, index + 2);
   CHECK(backward.x == operation<Pointwise>(graph, 5).y);
   CHECK(ports_text(graph.operations.at(index + 2)) == "x dy dx!");
@@ -535,7 +535,7 @@ TEST_CASE("The fp8 scales of the backward pass are where cudnn-frontend puts the
     INFO(index << " " << name);
     CHECK(operation<Pointwise>(graph, index).b == named_tensor(graph, name).uid);
   }
-  // The largest value of each gradient is taken before its scale.
+  // The largest value of each gradient is computed before its scale.
   for (const auto& [index, name] : {std::pair(16, "amax dV"), std::pair(30, "amax dQ"), std::pair(36, "amax dK")}) {
     const auto at = static_cast<size_t>(index);
     CHECK(operation<Reduction>(graph, at).y == named_tensor(graph, name).uid);
@@ -589,7 +589,7 @@ TEST_CASE("Padding is applied a second time for cuDNN 9.0 to 9.9", "[backward][c
   }
 }
 
-TEST_CASE("Hidden scores of the backward pass follow the version too", "[backward]") {
+TEST_CASE("Masked scores of the backward pass also depend on the version", "[backward]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double lowest = static_cast<double>(std::numeric_limits<float>::lowest());
   for (const char* members : {R"("mask": "causal")", R"("mask": "padding")", R"("score_mod": "causal")",

@@ -25,7 +25,7 @@ namespace {
 
 using Dims = std::vector<int64_t>;
 
-// All extents differ, so that swapped ones show.
+// All extents differ, so that swapped ones are detected.
 AttentionSpec spec_of(Pattern pattern = Pattern::sdpa_composite) {
   AttentionSpec spec;
   spec.pattern = pattern;
@@ -259,7 +259,7 @@ TEST_CASE("Every graph obeys cuDNN's rules for tensors", "[builders]") {
   }
 }
 
-TEST_CASE("Every operation reads what an earlier one wrote", "[builders]") {
+TEST_CASE("Every operation reads only results of earlier operations", "[builders]") {
   for (const CudnnVersion version : std::initializer_list<CudnnVersion>{90900, 91900, 92200}) {
     for (const std::string& members : every_feature()) {
       INFO(members << " " << version);
@@ -378,7 +378,7 @@ TEST_CASE("Sequence lengths are INT32, one per batch entry, and bound both matmu
   CHECK_FALSE(has_tensor(composite(named("causal")), "seq_len_q"));
 }
 
-TEST_CASE("The unified operation takes the sequence lengths itself", "[builders]") {
+TEST_CASE("The unified operation reads the sequence lengths itself", "[builders]") {
   AttentionSpec spec = spec_of(Pattern::sdpa_unified);
   spec.mask = named("padding");
   const OpGraph graph = build::build_graph(spec, {91900}).graph;
@@ -519,7 +519,7 @@ TEST_CASE("The softmax operation has the requested outputs", "[builders][feature
   }
 }
 
-TEST_CASE("A diagonal operation has a bound or the lengths, as cudnn-frontend gives them", "[builders][features]") {
+TEST_CASE("A diagonal operation has a bound or the lengths, as in cudnn-frontend", "[builders][features]") {
   struct Case {
     const char* mask;
     size_t index;
@@ -585,7 +585,7 @@ TEST_CASE("The unified operation has a port for each feature", "[builders][featu
       {R"("dropout": 0.25)", 92200, "q k v scale seed offset o!", {}},
       {R"("dropout": {"probability": 0.25, "dump": true})", 92200, "q k v scale seed offset o! rng_dump!", {}},
       {R"("mask": "causal")", 92100, "q k v scale score_output o! score_input!", {"diagonal_band_mask"}},
-      // An older cuDNN is asked with the newer operations too, and names what it lacks.
+      // An older cuDNN is also asked with the newer operations, and names those that it lacks.
       {R"("mask": "padding_causal")",
        91900,
        "q k v scale seq_len_q seq_len_kv score_output o! score_input!",
@@ -608,7 +608,7 @@ TEST_CASE("The unified operation has a port for each feature", "[builders][featu
     CHECK(names_of_operations(graph.score_operations) == score_operations);
     const auto& op = operation<SdpaForward>(graph, 0);
     if (score_operations.empty()) continue;
-    // From the scores that the operation passes out to those that it takes back.
+    // From the scores that the operation passes to its sub-graph to those that it gets back.
     CHECK(ports(graph.score_operations.front()).front().uid == *op.score_input);
     CHECK(ports(graph.score_operations.back()).back().uid == *op.score_output);
     CHECK(tensor(graph, *op.score_input).dims == Dims{2, 6, 5, 7});
@@ -724,7 +724,7 @@ TEST_CASE("Tensors of features have cuDNN's shapes, strides and types", "[builde
       {R"("pattern": "mha", "pass": "fprop_train")", "P", "f16 2x6x5x7 210,35,7,1 F16x16"},
       {R"("pattern": "mha", "dropout": 0.5)", "P", "f32 2x6x5x7 210,35,7,1 virtual F16x16"},
       {R"("pattern": "mha", "dropout": 0.5)", "S output", "f16 2x6x5x7 210,35,7,1 F16x16"},
-      // By value for any origin of the mask: cuDNN would take a tensor for a mask.
+      // By value for any origin of the mask, because cuDNN would treat a tensor as a mask.
       {R"("pattern": "mha", "dropout": 0.5)", "dropout scale", "f16 1x1x1x1 1,1,1,1 = 2"},
       {R"("pattern": "mha", "dropout": {"probability": 0.5, "form": "mask"})", "dropout scale",
        "f16 1x1x1x1 1,1,1,1 = 2"},
@@ -817,7 +817,7 @@ TEST_CASE("The fp8 scales are where cudnn-frontend puts them", "[builders][featu
   CHECK(operation<Reduction>(graph, 11).x == named_tensor(graph, "P").uid);
   CHECK(operation<Reduction>(graph, 11).y == named_tensor(graph, "amax S").uid);
   CHECK(tensor(graph, *operation<Pointwise>(graph, 12).y).data_type == DataType::fp8_e4m3);
-  // The absolute maximum of O is taken before the scale.
+  // The absolute maximum of O is computed before the scale.
   CHECK(operation<Reduction>(graph, 17).x == *operation<Pointwise>(graph, 15).y);
   CHECK(operation<Pointwise>(graph, 16).y == named_tensor(graph, "O").uid);
 }
@@ -852,7 +852,7 @@ TEST_CASE("The scale multiplies the scores, or K in the legacy graph", "[builder
   CHECK(named_tensor(build::build_graph(spec, {91900}).graph, "scale").value == 3.0);
 }
 
-TEST_CASE("Hidden scores are minus infinity from 9.10, before the lowest float", "[builders]") {
+TEST_CASE("Masked scores are minus infinity from 9.10, and the lowest float before", "[builders]") {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   constexpr double lowest = static_cast<double>(std::numeric_limits<float>::lowest());
   CHECK(named_tensor(composite(named("causal"), 91000), "fill").value == -infinity);
@@ -908,7 +908,7 @@ TEST_CASE("Bottom-right shifts the row by fixed lengths, or by the lengths of th
   CHECK(operation<Pointwise>(padded, 11).b == named_tensor(padded, "seq_len_q").uid);
 }
 
-TEST_CASE("The left bound counts the diagonal itself: a window of 4 tokens is 3 to the left", "[builders]") {
+TEST_CASE("The left bound includes the diagonal: a window of 4 tokens is 3 to the left", "[builders]") {
   const OpGraph graph = composite(window({}, 3, {}));
   const auto &add = operation<Pointwise>(graph, 4), &keep = operation<Pointwise>(graph, 5);
   CHECK(scalars_read_by(graph, "add") == std::vector<double>{4.0});
@@ -977,7 +977,7 @@ TEST_CASE("sdpa becomes the graph that cudnn-frontend builds for this cuDNN", "[
       {R"("dropout": {"probability": 0.5, "form": "mask"})", 92300, 0, mask_given},
       {R"("dtype": "fp8_e4m3")", 92300, 0, "the unified SDPA operation supports fp8 only from cuDNN 9.25"},
       {R"("dtype": "f32")", 91301, 0, "the unified form of cudnn-frontend 1.32 has no f32"},
-      // An older one restricts no type except fp8: cuDNN decides about the others.
+      // An older cudnn-frontend restricts no type except fp8; cuDNN decides about the others.
       {R"("dtype": "f32", "frontend": "1.23")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"},
       {R"("dtype": "fp8_e4m3", "frontend": "1.23")", 92800, 0, "the unified form of cudnn-frontend 1.23 has no fp8"},
       {R"("o_dtype": "f32")", 91300, 91301, "the unified SDPA operation needs cuDNN 9.13.1"}};

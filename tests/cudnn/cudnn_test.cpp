@@ -139,7 +139,7 @@ TEST_CASE("a message's parts become lines, whatever their number and length", "[
   CHECK(message_text((longest + std::string("\0y\0\0", 4)).c_str()).size() > longest.size());
 }
 
-TEST_CASE("a message's text can omit the graph that precedes an engine config", "[cudnn]") {
+TEST_CASE("a message's text can omit the graph before an engine config", "[cudnn]") {
   const std::string message =
       "CuDNN (v91900 56) function f() called:\0    apiLog: type=json; "
       "val={\"operationGraph\":{\"engine\":1},\"engine\":{\"engineId\":2}}\0    apiLog: type=json; "

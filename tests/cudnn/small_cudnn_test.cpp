@@ -29,7 +29,7 @@ class SmallCudnn {
  public:
   SmallCudnn() {
     fs::create_directories(libraries());
-    // A copy, so that its folder counts as its own; the other files may be links.
+    // A copy, so that it counts as a separate folder; the other files may be links.
     fs::copy_file(fs::canonical(own_folder() / "libcudnn.so.9"), libraries() / "libcudnn.so.9");
     for (const char* part : {"libcudnn_graph.so.9", "libcudnn_engines_runtime_compiled.so.9"})
       fs::create_symlink(own_folder() / part, libraries() / part);
@@ -51,7 +51,7 @@ Json answers(const std::string& cudnn, const fs::path& configs, const std::strin
   return run.json();
 }
 
-// Every folder of this machine in which NVRTC would be found.
+// Every folder of this machine with an NVRTC that would be found.
 std::set<std::string> nvrtc_folders() {
   std::set<std::string> folders;
   std::vector<fs::path> places = cudnn::nvrtc_places();
@@ -83,7 +83,7 @@ TEST_CASE("the small cuDNN gives the same answers as the full one of its version
     }
 }
 
-TEST_CASE("a cuDNN that lacks a part of either kind is incomplete", "[cudnn]") {
+TEST_CASE("a cuDNN of either kind that lacks a part is incomplete", "[cudnn]") {
   const SmallCudnn small;
   CHECK(cudnn::is_jit_only(small.libraries()));
   fs::remove(small.libraries() / "libcudnn_engines_runtime_compiled.so.9");

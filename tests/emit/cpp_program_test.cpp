@@ -1,4 +1,4 @@
-// Emitted C++ programs, compiled and run on simulated GPUs: they give attnprobe's answer.
+// Emitted C++ programs, compiled and run on simulated GPUs: they print attnprobe's answer.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -103,8 +103,8 @@ void check_program(const Answer& result, const Run& run) {
   CHECK(run.exit_code == (expected.supported.empty() ? 1 : 0));
 }
 
-// Folders in which the loader finds cuDNN and, for compiling, NVRTC with the libraries it opens by bare name; pip has
-// them elsewhere.
+// Folders in which the loader finds cuDNN and, for compiling, NVRTC with the libraries that it opens by bare name; pip
+// installs them elsewhere.
 std::string library_folders() {
   const fs::path folder = fs::path(cudnn_path()).parent_path();
   return fmt::format("{0}:{0}/../../cu13/lib:{0}/../../cuda_nvrtc/lib", folder.string());

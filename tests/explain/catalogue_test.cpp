@@ -1,4 +1,4 @@
-// The catalogue of messages: each entry matches its own example, and not a similar line.
+// The catalogue of messages: each entry matches its own example, but not a similar line.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -45,7 +45,7 @@ TEST_CASE("Each message of the catalogue is found in its example, and not in its
   CHECK(entries <= 500);
 }
 
-TEST_CASE("No wording is in the catalogue twice", "[catalogue]") {
+TEST_CASE("The catalogue has no wording twice", "[catalogue]") {
   std::set<std::string> forms;
   for (const Message& message : messages())
     for (const auto& form : message.match) {
@@ -54,7 +54,7 @@ TEST_CASE("No wording is in the catalogue twice", "[catalogue]") {
     }
 }
 
-TEST_CASE("A gate's message is answered from the gate's rule with its values", "[catalogue]") {
+TEST_CASE("A gate's message is answered from the gate's rule, with the values of the message", "[catalogue]") {
   const TextAnswer answer = answer_to(
       "UserWarning: cuDNN SDPA does not support batch size or num_heads greater than 65535. Got batch size: 131072, num_heads: 8");
   REQUIRE_FALSE(answer.refusals.empty());
@@ -63,7 +63,7 @@ TEST_CASE("A gate's message is answered from the gate's rule with its values", "
   CHECK_FALSE(answer.refusals.front().source.empty());
 }
 
-TEST_CASE("A message that a gate uses for several reasons names none of them", "[catalogue]") {
+TEST_CASE("A message that a gate uses for several reasons identifies none of them", "[catalogue]") {
   const TextAnswer answer =
       answer_to("[DEBUG    | DotProductAttention]: Disabling FusedAttention as no backend supports the provided input");
   REQUIRE_FALSE(answer.refusals.empty());

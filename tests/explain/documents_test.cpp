@@ -39,7 +39,7 @@ const std::string score =
 
 }  // namespace
 
-TEST_CASE("A model's config.json is asked about its prefill", "[explain]") {
+TEST_CASE("A model's config.json becomes a question about its prefill", "[explain]") {
   const std::string llama = R"({"architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "num_attention_heads": 32,
     "num_key_value_heads": 8, "max_position_embeddings": 2048, "torch_dtype": "bfloat16", "transformers_version": "4.40.0"})";
   const Json fields = fields_of(llama);

@@ -1,4 +1,4 @@
-// Established facts of a text, open facts, and the questions asked for it.
+// Established facts of a text, open facts, and the questions that follow from it.
 #include <algorithm>
 #include <string>
 
@@ -82,7 +82,7 @@ TEST_CASE("The cuDNN of a list of packages is read", "[explain]") {
   }
 }
 
-TEST_CASE("Of several types and releases the ones of the failing call count", "[explain]") {
+TEST_CASE("Of several types and releases, those of the failing call count", "[explain]") {
   CHECK(value_of(
             question_in(
                 "jax.nn.dot_product_attention with q of shape (4, 1024, 12, 64) in float32 fails. Does it need bf16?"),
@@ -107,7 +107,7 @@ TEST_CASE("A question is answered by the gate of the named release", "[explain]"
   CHECK_THAT(answer.command, StartsWith("attnprobe "));
 }
 
-TEST_CASE("Shapes are read in the words of programs and users", "[explain]") {
+TEST_CASE("Shapes are read in the notations of programs and users", "[explain]") {
   for (const char* shape :
        {"q.shape=(2,16,4096,320)", "q: (2, 16, 4096, 320)", "query [2, 16, 4096, 320]",
         "q: torch.Size([2, 16, 4096, 320])",
@@ -183,13 +183,13 @@ TEST_CASE("If the call of a message is supported, the cause is elsewhere", "[exp
   add_answer(by_cudnn, findings.facts, *asked, 1);
   CHECK(by_cudnn.refusals.front().headline == "cuDNN 9.19.0 accepts this call on h100: the cause is elsewhere");
   CHECK(by_cudnn.refusals.front().causes.empty());
-  // Another cuDNN's answer does not either.
+  // Another cuDNN's answer does not overrule it either.
   asked->is_other_cudnn = true;
   TextAnswer of_other = answer_of(findings, false);
   add_answer(of_other, findings.facts, *asked, 1);
   CHECK(of_other.refusals.front().id == "fe-no-plans-support");
   asked->is_other_cudnn = false;
-  // A call with an assumed type establishes nothing.
+  // A call with an assumed type does not establish a cause.
   asked->untold = {"the data type"};
   TextAnswer assumed = answer_of(findings, false);
   add_answer(assumed, findings.facts, *asked, 1);
@@ -247,7 +247,7 @@ TEST_CASE("An error belongs to the program with the module that raised it", "[ex
   CHECK_THAT(outside.refusals.front().headline, ContainsSubstring("FlashInfer raised this; cuDNN was not involved"));
   REQUIRE(outside.refusals.front().causes.size() == 1);
   CHECK_THAT(outside.refusals.front().causes.front(), ContainsSubstring("the GPU of the text is sm_110"));
-  // A folder in PyTorch's sources is called transformers, too.
+  // PyTorch's sources also have a folder named transformers.
   const TextAnswer torch = answer_to(
       "/pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:1: attention failed\nRuntimeError: attention failed somewhere\n");
   CHECK(all_of(torch).find("transformers raised") == std::string::npos);
@@ -282,7 +282,7 @@ TEST_CASE("Texts of other kinds name the right cause, or the program that raised
       // A reason of cuDNN without its status.
       {"Embedding dim per head for q and k is not a multiple of 8", "head-dim-multiple-of-8"},
       {"only Hopper is supported for this engine", "hopper-only"},
-      // The package in the path, not a file's name, tells the program.
+      // The package in the path identifies the program, not a file's name.
       {"  File \"/venv/lib/python3.12/site-packages/vllm/v1/attention/backends/flash_attn.py\", line 82, in f\n"
        "ValueError: Head size 80 is not supported by FlashAttentionBackend.",
        "raised-outside"},
@@ -294,7 +294,7 @@ TEST_CASE("Texts of other kinds name the right cause, or the program that raised
        "out-of-memory-in-attention"},
       {"OSError: [WinError 127] The specified procedure could not be found. Error loading \"C:\\torch\\lib\\cudnn_ops64_9.dll\"",
        "install-windows-procedure"},
-      // The GPU is refused whatever the text does not tell, and the refusal that depends on it is left out.
+      // The GPU is refused regardless of missing facts; refusals that depend on them are omitted.
       {"On my V100 cudnn attention isn't used? torch 2.5.1", "torch:gpu_before_2_7"},
       // PyTorch's collect_env names AMD's libraries on every machine.
       {"SDPA with cuDNN: my head_dim is 160, q/k/v are [1, 24, 4608, 160] in bfloat16, inference only.\n"
@@ -303,7 +303,7 @@ TEST_CASE("Texts of other kinds name the right cause, or the program that raised
       {"torch 2.5 on my H100: the first call of cuDNN attention for each new length takes 2 seconds. Why?", "plans"},
       {"GPU memory grows with every new sequence length when cuDNN SDPA is on (torch 2.9.1, H100). Memory leak?",
        "plans"},
-      // PyTorch takes cuDNN by name only: not a refusal.
+      // PyTorch uses cuDNN only if selected, which is not a refusal.
       {"Is there any way to use cuDNN attention with a bf16 attn_mask on RTX 6000 Ada? PyTorch 2.7", "accepted"},
       {"FP8 attention with head_dim 96 on H100, cuDNN 9.12, forward only, e4m3, 2048 tokens, 16 heads. Does it work?",
        "fp8_waves_hopper"}};
@@ -315,7 +315,7 @@ TEST_CASE("Texts of other kinds name the right cause, or the program that raised
   }
   const TextAnswer vllm = asked_answer_to(cases[2].first);
   CHECK(vllm.refusals.front().headline == "vLLM raised this; cuDNN was not involved");
-  // PyTorch's line about the sizes of a mask tells no shape of Q.
+  // PyTorch's line about the sizes of a mask does not contain Q's shape.
   CHECK(question_in(
             "attention: The expanded size must match. Target sizes: [1, 32, 512, 512]. Tensor sizes: [1, 1, 512, 511]")
             .fields.empty());

@@ -16,14 +16,14 @@ using namespace attnprobe::explain;
 
 namespace {
 
-// Whether it names a cause, a layer or a program for the failure.
+// Whether the answer names a cause, a layer or a program for the failure.
 bool claims(const TextAnswer& answer) {
   return is_established(answer);
 }
 
 }  // namespace
 
-TEST_CASE("At most one in two hundred lines of other software is claimed", "[texts]") {
+TEST_CASE("At most one in two hundred lines of other software is misattributed", "[texts]") {
   std::istringstream lines(fixture("texts/other-software.txt"));
   size_t count = 0, claimed = 0;
   for (std::string line; std::getline(lines, line);) {

@@ -74,7 +74,7 @@ TEST_CASE("a float32 mask with a 16-bit Q is misread before PyTorch 2.14, and de
             .takes == Takes::wrong);
 }
 
-TEST_CASE("a mask of a type that PyTorch itself refuses is an exception, whatever the backend", "[frameworks]") {
+TEST_CASE("a mask of a type that PyTorch itself refuses is an exception for any backend", "[frameworks]") {
   for (const char* type : {"bfloat16", "float64", "int32"}) {
     INFO(type);
     const auto answer =

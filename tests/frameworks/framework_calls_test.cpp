@@ -61,7 +61,7 @@ std::string self_attention(const std::string& tensor, const std::string& rest) {
 
 }  // namespace
 
-TEST_CASE("a call of PyTorch gives the graphs that PyTorch's log shows", "[frameworks]") {
+TEST_CASE("a call of PyTorch gives the graphs in PyTorch's log", "[frameworks]") {
   const std::string f16 = R"("dtype": "torch.float16")", bf16 = R"("dtype": "torch.bfloat16")";
   const std::string packed = R"({"shape": [2, 12, 512, 64], "strides": [1179648, 64, 2304, 1]})";
   const std::pair<const char*, std::string> calls[] = {
@@ -99,7 +99,7 @@ TEST_CASE("a dropout in the graphs is rounded to PyTorch's single precision", "[
   CHECK(hashes_of(call) == hashes_in_log("pytorch-train-dropout-bf16"));
 }
 
-TEST_CASE("a call of JAX gives the graphs that JAX's log shows", "[frameworks]") {
+TEST_CASE("a call of JAX gives the graphs in JAX's log", "[frameworks]") {
   const std::string f16 = R"("dtype": "float16")", bf16 = R"("dtype": "bfloat16")";
   const std::pair<const char*, std::string> calls[] = {
       {"jax-train-bias-f16",
@@ -140,7 +140,7 @@ TEST_CASE("the gate is asked about the call itself, not only about the config", 
   CHECK(
       gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true, "backend": "CUDNN_ATTENTION"})"), 89).text ==
       "PyTorch 2.15.0 asks cuDNN, as the call selects it; it ships cuDNN 9.26.0, but 9.19.0 answers here");
-  // A list is a set unless it sets the priority; the remaining backends decide what a refusal leads to.
+  // A list is a set unless it sets the priority; the remaining backends determine the effect of a refusal.
   const auto among = [&](const std::string& backends) {
     return gate_of("torch", torch_call("{" + grouped + R"(, "enable_gqa": true, "backend": )" + backends + "}"), 89);
   };
@@ -317,7 +317,7 @@ TEST_CASE("a framework's release is judged with its own cudnn-frontend", "[frame
   CHECK(frontend_of("torch==2.15") == "1.30");
   CHECK(frontend_of("te==2.17") == "1.25");
   CHECK(frontend_of("jax==0.12") == "1.26");
-  CHECK(frontend_of("torch==2.11") == "1.23");  // it pins 1.18, which is older than all known ones
+  CHECK(frontend_of("torch==2.11") == "1.23");  // it pins 1.18, which is older than all known releases
   CHECK(frontend_of("torch==2.14,jax==0.12") == "1.26");
   CHECK_FALSE(frontend_of("torch==2.15,jax==0.12"));
   CHECK_FALSE(frontend_of("keras"));

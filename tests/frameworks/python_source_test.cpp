@@ -46,7 +46,7 @@ PythonValue value_of(const std::string& expression, PythonScope scope = {}) {
 
 }  // namespace
 
-TEST_CASE("Expressions are evaluated as far as sizes need them", "[calls]") {
+TEST_CASE("Expressions are evaluated as far as sizes depend on them", "[calls]") {
   PythonScope scope;
   scope.names["d"] = 64;
   CHECK(value_of("2 * (d + 1) ** 2 - 7 // 2 % 4", scope) == 2 * 65 * 65 - 3);
@@ -135,7 +135,7 @@ for length, dim in [(1024, 64), (4096, 128)]:
   CHECK(call.guesses[1] == "length is the first of 2 values");
 }
 
-TEST_CASE("JAX's call is found too, and its unknown parts are reported", "[calls]") {
+TEST_CASE("JAX's call is also found, and its unknown parts are reported", "[calls]") {
   const SourceCall call = call_in(R"(import jax
 B, H, L, D = 4, 8, 128, 64
 >>> q, k, v = jax.random.normal(key, (3, B, L, H, D), dtype=jnp.bfloat16)
@@ -148,7 +148,7 @@ B, H, L, D = 4, 8, 128, 64
   CHECK(call.guesses == std::vector<std::string>{"without mask, whose value the source does not show"});
 }
 
-TEST_CASE("A program is read as Python has it", "[calls]") {
+TEST_CASE("A program is read by Python's rules", "[calls]") {
   const std::string q = "q = torch.randn(2, 8, 512, 64, dtype=torch.half)\n";
   for (const std::string& text : std::vector<std::string>{
            R"(B = 2; H = 8  # it's a comment (
@@ -260,7 +260,7 @@ TEST_CASE("Text without source or sizes gives no call", "[calls]") {
   CHECK(source_calls("def f(:\n  x = = 3\nfor in :\nwith (\nF.scaled_dot_product_attention(**d)").empty());
 }
 
-TEST_CASE("A deeply nested expression is refused, whatever the nesting", "[calls]") {
+TEST_CASE("A deeply nested expression is refused, for any kind of nesting", "[calls]") {
   for (const std::string nest :
        {"-", "~", "+", "not ", "2**", "1 if 1 else ", "f(", "a[", "[", "(", "{1:", "f(a=", "*"}) {
     INFO(nest);
@@ -272,7 +272,7 @@ TEST_CASE("A deeply nested expression is refused, whatever the nesting", "[calls
   CHECK(source_calls("x = (\n" + std::string(20000, '-') + "1)\n" + known_call).size() == 1);
 }
 
-TEST_CASE("A short source cannot make large values", "[calls]") {
+TEST_CASE("A short source cannot create large values", "[calls]") {
   PythonScope scope;
   scope.names["x"] = Json::array({Json::array({1, 2, 3})});
   CHECK(value_of("x * 3", scope).size() == 3);

@@ -23,7 +23,7 @@ RecordedQuestion question_of(const Json& recorded) {
   return {{attention::parse_configs(recorded.at("config").dump(), "gate-calls.json").at(0).spec}, Json::object()};
 }
 
-// The first refusal of the graphs that the public function makes. Transformer Engine's C++ call has its own table,
+// The first refusal of the graphs that the public function builds. Transformer Engine's C++ call has its own table,
 // rules "table_…".
 std::optional<rules::GateRefusal> refusal_of(const Json& recorded) {
   const auto chosen = rules::choose_gates({recorded.at("framework").get<std::string>() +

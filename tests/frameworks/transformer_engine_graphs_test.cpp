@@ -30,7 +30,7 @@ std::string first_rule(const std::string& members, const TransformerEngineDevice
 }  // namespace
 
 // Strides by hand, following generateMatrixStrides (transformer_engine/common/fused_attn/utils.cu), for batch 2, heads
-// 6 and 3, lengths 4 and 5, head dimensions 8 and 16. Packed tensors have equal ones where they must.
+// 6 and 3, lengths 4 and 5, head dimensions 8 and 16. Packed tensors have equal values where required.
 TEST_CASE("strides of every layout are Transformer Engine's", "[te]") {
   struct Row {
     std::string layout;
@@ -89,7 +89,7 @@ TEST_CASE("strides of every layout are Transformer Engine's", "[te]") {
   }
 }
 
-TEST_CASE("O, dO and the gradients have the given layouts", "[te]") {
+TEST_CASE("O, dO and the gradients have the requested layouts", "[te]") {
   const auto graphs = graphs_with(R"("o_format": "sbhd", "do_format": "bhsd", "dqkv_layout": "bs3hd")");
   CHECK(o_strides(*graphs.forward) == Strides{6 * 64, 64, 2 * 6 * 64, 1});
   CHECK(o_strides(*graphs.backward) == Strides{6 * 64, 64, 2 * 6 * 64, 1});
@@ -243,7 +243,7 @@ TEST_CASE("Transformer Engine's own rules", "[te]") {
   CHECK_THAT(first_rule(R"("attn_mask_type": "arbitrary")", h200), ContainsSubstring("arbitrary"));
 }
 
-TEST_CASE("Every rule of Transformer Engine refuses its example but not the neighbours", "[te][rules]") {
+TEST_CASE("Every rule of Transformer Engine refuses its example but not similar calls", "[te][rules]") {
   const auto& rules = rules::framework_rules("transformer-engine");
   // Whether that rule is among those that refuse the call; cuDNN 9.19.0 and sm 90 by default.
   const auto refuses = [&](const Json& members, const std::string& id) {

@@ -1,6 +1,6 @@
-// Transformer Engine's calls: read from JSON and from logs, and answered. The log (te-pytorch-log.txt) was made with
-// Python's repr, in the order of get_attention_backend's run_config (Transformer Engine 2.18 and 2.3). Its line breaks,
-// tensor(…), recipe and cache have Transformer Engine's form.
+// Transformer Engine's calls: read from JSON and from logs, and answered. The log (te-pytorch-log.txt) was produced
+// with Python's repr, in the order of get_attention_backend's run_config (Transformer Engine 2.18 and 2.3). Its line
+// breaks, tensor(…), recipe and cache have Transformer Engine's form.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -93,7 +93,7 @@ TEST_CASE("a missing field is listed with its assumed value", "[te]") {
   CHECK(note_on(ragged.defaults, "num_tokens_q")->value == "512");
 }
 
-TEST_CASE("a missing field that every call has is an error", "[te]") {
+TEST_CASE("a missing required field is an error", "[te]") {
   const std::map<std::string, std::string> context = {
       {"bias_seqlen_q", R"("bias_type": "post_scale_bias", "bias_batch_size": 1, "bias_num_heads": 1,
                            "bias_seqlen_kv": 256)"},

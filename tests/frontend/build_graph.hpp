@@ -17,7 +17,7 @@ using Tensor = std::shared_ptr<fe::graph::Tensor_attributes>;
 using Modifier = std::function<Tensor(Graph, Tensor)>;
 
 /// Adds the config's attention to `graph`. Without a device, the graph's SM version must be set. Throws NotExpressible,
-/// or what cudnn-frontend throws.
+/// or cudnn-frontend's exceptions.
 void add_attention(const Graph& graph, const Config& config);
 
 // Shared by the forward and the backward pass.
@@ -66,7 +66,7 @@ void set_mask_and_scale(Attributes& attributes, const Config& config, const Comm
   if (common.seqlen_kv) attributes.set_seq_len_kv(common.seqlen_kv);
   attributes.set_diagonal_alignment(config.bottom_right ? fe::DiagonalAlignment_t::BOTTOM_RIGHT
                                                         : fe::DiagonalAlignment_t::TOP_LEFT);
-  // cudnn-frontend's left bound excludes, attnprobe's window_left includes.
+  // cudnn-frontend's left bound is exclusive, attnprobe's window_left inclusive.
   if (config.window_left) attributes.set_diagonal_band_left_bound(static_cast<int>(*config.window_left) + 1);
   if (config.window_right) attributes.set_diagonal_band_right_bound(static_cast<int>(*config.window_right));
   if (common.sink) attributes.set_sink_token(common.sink);

@@ -51,7 +51,7 @@ std::string last_words(FILE* said) {
   return text;
 }
 
-// Reads verdicts until the child closes the pipe or exceeds its time; returns whether it did.
+// Reads verdicts until the child closes the pipe or exceeds its time; returns whether it exceeded its time.
 bool read_verdicts(int from_child, int timeout_seconds, const std::function<void(const Verdict&)>& report) {
   std::string buffer;
   char chunk[65536];
@@ -102,7 +102,7 @@ void ask_all(const std::vector<std::string>& lines, const std::function<Ask()>& 
     if (late) kill(child, SIGKILL);
     int status = 0;
     waitpid(child, &status, 0);
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {  // something is missing, so the next child would fail too
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 3) {  // something is missing, so the next child would also fail
       std::fprintf(stderr, "%s\n", last_words(said).c_str());
       std::exit(3);
     }

@@ -132,7 +132,7 @@ void parse_paged(const Json& json, Config& config) {
   config.paged = result;
 }
 
-// Features that cuDNN gained after 9.21.
+// Features added after cuDNN 9.21.
 void parse_newer(const Json& json, Config& config) {
   if (!is_off(json, "cu_seqlens")) config.cu_seqlens = json["cu_seqlens"].get<std::string>();
   config.ragged_tokens = json.value("ragged_unit", "element") == "token";

@@ -1,5 +1,5 @@
-// One attention config in attnprobe's normalised form (docs/config.md), read without attnprobe's own code, so that a
-// mistake there shows as a difference.
+// One attention config in attnprobe's normalised form (docs/config.md), read without attnprobe's own code, so that an
+// error in attnprobe's code becomes a difference.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct Layout {
   bool ragged() const { return axes.find('t') != std::string::npos; }
 };
 
-/// The strides of `layout` for the extents {b, h, s, d}. A digit counts interleaved tensors, t stands for bs.
+/// The strides of `layout` for the extents {b, h, s, d}. A digit is the number of interleaved tensors; t means bs.
 Dims strides_of(const Layout& layout, const Dims& dims);
 /// Row-major.
 Dims packed_strides(const Dims& dims);
@@ -65,7 +65,7 @@ struct Config {
   bool offsets_are_i64 = false, ragged_stats = true;
   std::optional<int64_t> max_total_q, max_total_kv;
   bool scale_is_tensor = false;
-  std::optional<double> scale;  ///< no scale, unless a tensor gives it
+  std::optional<double> scale;  ///< no scale, unless it is a tensor
   std::optional<int64_t> window_left, window_right;
   bool bottom_right = false, padding = false;
   std::optional<Bias> bias;

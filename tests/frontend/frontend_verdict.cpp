@@ -157,7 +157,7 @@ Verdict ask_one(const Target& target, const std::string& line) {
   Verdict verdict;
   verdict.stage = "parse";
   try {
-    fe::detail::get_last_error_string_();  // clears it: cuDNN keeps the last text until it is read
+    fe::detail::get_last_error_string_();  // clears the last text, which cuDNN keeps until it is read
     const Json json = Json::parse(line);
     verdict.name = json.value("name", "");
     walk(target, parse_config(json), verdict);
@@ -175,7 +175,7 @@ void write_graphs(const Options& options, const std::vector<std::string>& lines)
   const Target target = open_target(options);
   watch_operation_graphs();
   for (const std::string& line : lines) {
-    // One child each: cudnn-frontend 1.23 writes beyond its array of operations for the longest graphs.
+    // One child each, because cudnn-frontend 1.23 writes beyond its array of operations for the longest graphs.
     const pid_t child = fork();
     if (child < 0) fail("fork failed");
     if (child > 0) {

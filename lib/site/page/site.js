@@ -1,4 +1,5 @@
-// What a page does beyond being read: the search, the answer behind a field, the theme. Without it all pages and links work but the last step.
+// Interactive parts of a page: search, the answer of a field, theme. Without scripts, all but links to a field works.
+// except links to a field.
 
 'use strict';
 
@@ -45,7 +46,7 @@ function startTheme() {
     try {
       localStorage.setItem('attnprobe-theme', theme);
     } catch {
-      // A page from a file has no store: the theme holds for this page.
+      // A page from a file has no storage, so the theme applies only to this page.
     }
     showTheme(theme);
   });
@@ -80,7 +81,7 @@ function startSearch() {
 
 function isOfVersion(version, word) { return version === word || version.startsWith(`${word}.`); }
 
-/** [target, version] that a fragment means: of "9.28" the newest 9.28, of a GPU alone its newest answer; null: nothing. */
+/** [target, version] of a fragment: for "9.28" the newest 9.28, for only a GPU its newest answer; null: none. */
 function cellOf(data, fragment) {
   const [address, word = ''] = fragment.split('/');
   const target = data.targets.find((one) => one.address === address || one.id === address);
@@ -98,7 +99,7 @@ function runAt(data, target, version) {
 
 function list(lines) { return element('ul', {}, lines.map((line) => element('li', {}, line))); }
 
-/** A link to what an id means; '' without one. */
+/** A link to the meaning of an id; '' without an id. */
 function idLink(id) { return id ? element('a', {class: 'id', href: `../ids.html#${encodeURIComponent(id)}`}, `[${id}]`) : ''; }
 
 /** Obstacles and notes, each with its source and its id. */

@@ -103,7 +103,7 @@ void Audit::add_row(const AuditRow& row, const answer::Answer& result, size_t in
   ++found.cells;
   add_once(found.targets, result.target.id);
   add_once(found.cudnns, result.cudnn_version.text());
-  // Among cells of the same size the first one asked, whichever worker finished first.
+  // Among cells of the same size, the first one asked, regardless of which worker finished first.
   const std::pair size{attention::attention_flop(result.config.spec), index};
   if (!is_new && size >= found.size) return;
   found.size = size;

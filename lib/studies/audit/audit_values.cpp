@@ -16,7 +16,7 @@ struct NumberCompared {
   bool turned = false;  // inside a "not"
 };
 
-// All comparisons except those of versions and GPUs, which no number in a call can change.
+// All comparisons except those of versions and GPUs, which a call cannot change.
 void add_comparisons(const Json& condition, bool turned, std::vector<NumberCompared>& found) {
   for (const auto& [key, value] : condition.items()) {
     if (value.is_array()) {
@@ -56,7 +56,7 @@ bool is_too_large_or_small(const answer::Answer& result) {
          category == Category::shape || category == Category::shared_memory;
 }
 
-// The limit nearest to a value that it refuses; none if the rule has limits of both kinds, or exceptions by size.
+// The limit nearest to a refused value; none if the rule has limits of both kinds, or exceptions by size.
 const NumberCompared* limit_before(const std::vector<NumberCompared>& compared, const std::string& key,
                                    double refused) {
   const NumberCompared* nearest = nullptr;
@@ -133,7 +133,7 @@ void RuleValues::add(const rules::GateRule& rule, const answer::Answer& result, 
 std::vector<std::string> RuleValues::taken() const {
   std::vector<std::string> texts;
   for (const auto& [what, by_target] : seen_) {
-    std::map<std::pair<double, double>, std::vector<std::string>> targets;  // GPUs with the same values together
+    std::map<std::pair<double, double>, std::vector<std::string>> targets;  // GPUs with the same values are grouped
     for (const auto& [target, seen] : by_target)
       if (seen.works) targets[*seen.works].push_back(target);
     for (const auto& [range, ids] : targets)

@@ -15,7 +15,7 @@ using rules::KnownBugRule;
 namespace {
 
 CudnnVersion version_of_word(const std::string& word, const std::string& place) {
-  // A framework pins four numbers, or a minimum: ">=9.12.0.46".
+  // A framework pins a version of four numbers, or a minimum: ">=9.12.0.46".
   std::string text = word.substr(std::min(word.find_first_of("0123456789"), word.size()));
   const auto parts = split(text, '.');
   if (parts.size() > 3) text = fmt::format("{}.{}.{}", parts[0], parts[1], parts[2]);
@@ -67,8 +67,8 @@ std::vector<CudnnVersion> versions_of(const BugWords& words) {
   return versions;
 }
 
-// Separate types for O, the gradients or the statistics, a given dropout mask, patterns from before SDPA: no
-// framework's call has them.
+// Separate types for O, the gradients or the statistics, a caller's dropout mask, and patterns from before SDPA:
+// frameworks' calls do not have them.
 bool is_of_no_framework(const attention::AttentionSpec& spec) {
   const bool is_old = spec.pattern != attention::Pattern::sdpa && spec.pattern != attention::Pattern::sdpa_composite;
   const bool has_own_types =

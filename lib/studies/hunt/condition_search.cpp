@@ -12,7 +12,7 @@ namespace {
 
 using rules::KeyKind;
 
-// Keys that the hunt varies separately, or that no kernel depends on.
+// Keys that the hunt varies separately, or that do not affect kernels.
 bool is_varied_elsewhere(const std::string& key) {
   return key == "cudnn" || key == "sm" || key == "frontend_release";
 }
@@ -63,7 +63,7 @@ class Literals {
       add(key, {{"in", Json(std::vector<Json>(values.begin(), values.end()))}});
   }
 
-  // Starts with bounds at the failing value; the search asks for values between it and the next right one.
+  // Starts with bounds at the failing value; the search then asks values between it and the next correct value.
   void add_numbers(const std::string& key) {
     Range range;
     for (const Json* problem : failing_) {
@@ -125,8 +125,8 @@ std::optional<std::vector<size_t>> cover(const Excluded& excluded, size_t right)
   return chosen;
 }
 
-// Replaces each literal by the loosest one that also works, of the same key or with a plain value of another key. It
-// claims more, so fresh configs can disprove it.
+// Replaces each literal with the loosest one that also works, with the same key or a plain value of another key. A
+// looser literal claims more, so new configs can disprove it.
 void loosen(std::vector<size_t>& chosen, const std::vector<Literal>& literals, const Excluded& excluded, size_t right) {
   const auto may_replace = [&](size_t l, size_t old) {
     return literals[l].key == literals[old].key || !literals[l].wanted.is_object();

@@ -33,7 +33,7 @@ class Fence {
   Region run(const std::vector<Trial>& known) {
     prefer_normal_data();
     add_example(region_.smallest);
-    // Other data may hide the failure, so a right result with other data proves nothing.
+    // Other data may hide the failure, so a correct result with other data proves nothing.
     for (const auto& trial : known)
       if (!fails(trial) && trial.data == data_) add_example(trial);
     reduce_all();
@@ -46,7 +46,7 @@ class Fence {
   }
 
  private:
-  // Whether a trial has the same kind of failure without an entry that explains it; anything else is another bug.
+  // Whether a trial has the same kind of failure that no entry explains; anything else is another bug.
   bool fails_alike(const Trial& trial) const { return fails(trial) && trial.seen == kind_ && is_unwarned(trial); }
 
   void add_example(const Trial& trial) {
@@ -126,7 +126,7 @@ class Fence {
     return false;
   }
 
-  // Whether a conjunction separates the examples. A change restarts the confirmation.
+  // Whether a conjunction separates the examples. If it changes, the confirmation restarts.
   bool search() {
     auto found = find_condition(examples_);
     if (!found) {
@@ -152,7 +152,7 @@ class Fence {
 
   const Trial& some_failing(uint64_t seed) const { return region_.failing[seed % region_.failing.size()]; }
 
-  // A random config that meets the condition; none if that contradicts itself.
+  // A random config that meets the condition; none if it contradicts itself.
   std::optional<Probe> inside(uint64_t seed) const {
     auto probes = draw_probes(seed, 1);
     if (probes.empty()) return std::nullopt;
@@ -163,7 +163,7 @@ class Fence {
     return Probe{seed, std::move(*spec), data_};
   }
 
-  // Configs that break one literal and keep the others.
+  // Configs that violate one literal and meet the others.
   std::vector<Probe> outside(const Literal& literal, uint64_t seed) const {
     std::vector<Probe> found;
     const auto probes = draw_probes(seed, 1);

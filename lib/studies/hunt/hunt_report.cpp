@@ -30,7 +30,7 @@ std::vector<std::string> versions_with(const Class& found, bool failing) {
   return versions;
 }
 
-// From the first to the last failing version; the evidence shows right ones between them.
+// From the first to the last failing version; the evidence shows correct versions in between.
 Json cudnn_range(const Class& found) {
   const auto failing = versions_with(found, true);
   if (failing.empty()) return {};

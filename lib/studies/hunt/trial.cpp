@@ -68,7 +68,7 @@ void take_plan(Trial& trial, const probe::EngineConfigFindings& config) {
     if (!output.right) trial.outputs.push_back(output.tensor);
 }
 
-// A program gets the plan that ran; if none ran, the last one that failed to compile.
+// The plan that ran is the one that a program would use; if none ran, the last plan that failed to compile.
 void take_plans(Trial& trial, const probe::WalkFindings& findings) {
   bool is_first = true;
   for (const auto& config : findings.engine_configs) {

@@ -10,7 +10,7 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-// Trial values of a field, simplest first; null: the field is left out.
+// Trial values of a field, simplest first; null: without the field.
 struct Values {
   const char* field;
   const char* values;

@@ -29,7 +29,7 @@ struct Member {
   Range usual;
 };
 
-// The strides are those of bshd: another layout would be lost.
+// The strides are those of bshd, so another layout would be lost.
 void check_plain_layout(const AttentionSpec& s) {
   for (const auto* layout : {&s.q, &s.k, &s.v})
     if (layout->axes != "bshd" || layout->strides)
@@ -78,7 +78,7 @@ const attention::Field* find_field(const std::string& name) {
   return found == nullptr || found->is_text || found->name == "expect" ? nullptr : found;
 }
 
-// The words that a field may be, if its schema lists them all.
+// The possible words of a field, if its schema lists them all.
 std::vector<Json> usual_values(const attention::Field& field) {
   if (field.name == "layout") return {"bshd", "bhsd", "sbhd", "bs3hd"};
   if (field.schema.value("type", "") == "boolean") return {false, true};
@@ -89,14 +89,14 @@ std::vector<Json> usual_values(const attention::Field& field) {
   add_words(field.schema);
   if (field.schema.contains("anyOf"))
     for (const auto& one : field.schema["anyOf"]) add_words(one);
-  // A feature that is only "none" has no values.
+  // A feature whose only word is "none" has no values.
   if (values == std::vector<Json>{"none"}) values.clear();
   return values;
 }
 
 bool is_axis(const std::string& name) {
   const auto* field = find_field(name);
-  // "mask=none,causal": a word that is a value of the field that it sets a part of is that value.
+  // "mask=none,causal": a word that is also a value of the varied field counts as that value.
   if (field != nullptr && !field->member_of.empty()) {
     const auto values = usual_values(*find_field(field->member_of));
     if (std::find(values.begin(), values.end(), Json(field->name)) != values.end()) return false;
@@ -156,7 +156,7 @@ void take_values(Axis& axis, const std::vector<std::string>& words, const std::s
       continue;
     }
     const Range range = attention::read_range({text, source});
-    // The ends are values too: an impossible one is refused before the range is expanded.
+    // The ends are also values: an impossible end is refused before the range is expanded.
     AttentionSpec unused;
     for (const int64_t end : {range.first, range.last}) axis.set(unused, end);
     if (words.size() == 1 && !range.geometric) {

@@ -10,11 +10,11 @@
 namespace attnprobe::limits {
 namespace {
 
-constexpr int64_t first_multiples = 6;  // between this many and twice as many are asked first
+constexpr int64_t first_multiples = 6;  // the first questions are between this number and twice as many
 constexpr uint64_t checks_of_candidate = 2;
 constexpr int64_t none = -1;
 
-// SplitMix64 (Steele, Lea, Flood 2014): gives a row the same samples everywhere.
+// SplitMix64 (Steele, Lea, Flood 2014): a row has the same samples on every machine.
 uint64_t mixed(uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -90,9 +90,9 @@ int BoundarySearch::class_of(int64_t value) const {
   return std::min(std::countr_zero(static_cast<uint64_t>(value)), coarsest_class_);
 }
 
-// The member nearest to `start` that is between the two, or none. A class is every second multiple of a power of two.
-// It walks over the multiples of the wider step, the class's or the range's. They repeat after as many as the narrower
-// step has.
+// The member nearest to `start` between the two, or none. A class is every second multiple of a power of two. Iterates
+// over multiples of the wider step (the class's or the range's), which repeat after the narrower step's number of
+// steps.
 int64_t BoundarySearch::member_near(const std::set<int>& classes, int64_t start, int64_t after, int64_t before) const {
   const int64_t low = std::max(after + 1, range_.first), high = std::min(before - 1, last_);
   const auto modulo = [](int64_t value, int64_t by) { return (value % by + by) % by; };
@@ -139,7 +139,7 @@ void BoundarySearch::add_special(Wanted& wanted) const {
     for (const int64_t value : {power - 1, power, power + 1}) want(wanted, value);
 }
 
-// All of a short range; else the ends, special numbers, and a coarse grid.
+// All of a short range; otherwise the ends, special numbers, and a coarse grid.
 void BoundarySearch::add_first_samples(Wanted& wanted) const {
   if (is_asked_in_full()) {
     for (const int64_t value : attention::values_of(range_)) want(wanted, value);
@@ -172,8 +172,8 @@ void BoundarySearch::group() {
   }
 }
 
-// Two distant members of each class, within each segment of each group: tests whether the class is answered like the
-// group.
+// Two distant members of each class, within each segment of each group: tests whether the class has the group's
+// answers.
 void BoundarySearch::add_samples_of_classes(Wanted& wanted) const {
   std::map<int, std::vector<int64_t>> by_class;
   for (const auto& [value, label] : known_) by_class[class_of(value)].push_back(value);
@@ -211,7 +211,7 @@ void BoundarySearch::add_boundaries(Wanted& wanted) const {
   }
 }
 
-// Random members of the longest segments, and some of the whole range; more if one was not as predicted.
+// Random members of the longest segments, and some of the whole range; more if a prediction was wrong.
 void BoundarySearch::add_checks(Wanted& wanted) {
   const auto check = [&](int64_t value) {
     if (value == none || known_.count(value) != 0) return;
@@ -250,7 +250,7 @@ bool BoundarySearch::holds(const std::vector<Run>& runs) const {
   });
 }
 
-// Tries one candidate after the other until one agrees with the answers.
+// Tries candidates one after the other until one agrees with the answers.
 void BoundarySearch::try_candidates(Wanted& wanted) {
   while (!candidates_.empty() && wanted.empty()) {
     if (holds(candidates_.front())) add_tests(wanted, candidates_.front());

@@ -64,7 +64,7 @@ PointTime time_of(const Answer& result) {
   return time;
 }
 
-// The value that a row is asked for.
+// The value of a question.
 Json value_of(const Axis& axis, int64_t place) {
   return axis.range ? Json(place) : axis.values[static_cast<size_t>(place)];
 }
@@ -152,7 +152,8 @@ class Asker {
       }
   }
 
-  // One row per GPU and cuDNN, then twice as many as before: finished rows suggest candidates for the next ones.
+  // One row per GPU and cuDNN, then twice as many each time, because finished rows suggest candidates for the next
+  // rows.
   void begin_wave() {
     const size_t known = begun_;
     const size_t end =
@@ -195,7 +196,7 @@ class Asker {
     return round;
   }
 
-  // The config of a question; none if the value contradicts another one, which then is the answer.
+  // The config of a question; none if the value contradicts another field; the contradiction is then the answer.
   std::optional<AttentionSpec> spec_of(const Wanted& wanted) {
     const Json value = value_of(question_.axis, wanted.value);
     AttentionSpec spec = spec_at(question_, searches_[wanted.row].row, value);
@@ -222,13 +223,13 @@ class Asker {
         group.questions.push_back({{std::move(*spec), question_.configs[row.config].origin}, {}});
         asked.push_back(wanted);
       }
-    // Cells of one cuDNN and one GPU are adjacent, since they share a worker.
+    // Cells of one cuDNN and one GPU are adjacent, because they share a worker.
     std::stable_sort(places.begin(), places.end(), [](const auto& a, const auto& b) {
       return std::pair(a.cudnn, a.target) < std::pair(b.cudnn, b.target);
     });
     group.cells = places;
-    // Reported in the order of the questions, whichever worker finished first, so that follow-up questions are
-    // reproducible.
+    // Reported in the order of the questions, regardless of which worker finished first, so that follow-up questions
+    // are reproducible.
     std::vector<std::optional<Point>> answers(asked.size());
     std::mutex mutex;
     put(std::move(group), [&](const Answer& result, size_t index) {
@@ -284,7 +285,7 @@ class Asker {
     }
   }
 
-  // The end of a default range is arbitrary, and support may continue beyond it, so one kernel there is compiled.
+  // The end of a default range is arbitrary, and support may continue beyond it, so one kernel at that end is compiled.
   void compile_ends() {
     constexpr size_t most = 8;
     size_t compiled = 0;
@@ -314,7 +315,7 @@ class Asker {
   asking::LibraryWords words_;
   uint64_t asked_in_full_ = question_.values_in_full;
   std::deque<Search> searches_;
-  size_t begun_ = 0;  // of the searches
+  size_t begun_ = 0;  // indices of the searches
   Limits limits_;
 };
 

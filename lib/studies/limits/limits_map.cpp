@@ -55,7 +55,7 @@ class Palette {
   }
 
   // Greens and blues mean supported, ambers "but", greys and reds unsupported. Readers with red-green blindness can
-  // tell them apart.
+  // distinguish them.
   std::string colour(size_t place) const {
     const std::string& label = labels_[place];
     const auto nth = std::count_if(labels_.begin(), labels_.begin() + static_cast<std::ptrdiff_t>(place),

@@ -37,7 +37,7 @@ class MapPayload {
   }
 
  private:
-  // Whether the answers of a run are also equal in that property.
+  // Whether the answers in a run also agree in that property.
   bool has(Shown one) const { return question_.shown == one || question_.shown == Shown::all; }
 
   Json choices() const {

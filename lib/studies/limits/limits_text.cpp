@@ -104,7 +104,7 @@ std::string refusal_of(const Row& row, Notes& notes) {
   const auto add = [&](const Point& point) {
     if (!is_taken(point) && numbers.size() < 2) numbers.insert(notes.add(reason_text(point)));
   };
-  // A multiple of many numbers is refused for the simplest reason.
+  // A multiple of many numbers has the simplest reason for its refusal.
   for (const auto& [value, point] : row.asked)
     if (value % 16 == 0) add(point);
   for (const auto& [value, point] : row.asked) add(point);
@@ -219,7 +219,7 @@ Json json_of(const Question& question, const Limits& limits, const Row& row) {
   return json;
 }
 
-// Merged rows: which they are, and their differences.
+// The merged rows and their differences.
 Json json_of(const Question& question, const Line& line) {
   Json configs = Json::array(), varied = Json::object();
   for (const size_t c : line.configs) configs.push_back(question.configs[c].spec.name);

@@ -51,7 +51,8 @@ void add_edges(Row& row, const std::vector<Point>& of_label, const attention::Ra
     const auto add = [&](Side side, const std::pair<const int64_t, Point>& asked) {
       row.edges.push_back({side, run.label, asked.first, asked.second});
     };
-    // The next number of the same kind explains the end of a run; a number between does not. The search has asked it.
+    // The next number of the same kind explains the end of a run, and the search has asked it; a number in between does
+    // not.
     const auto next_to = [&](int64_t end, int64_t step) {
       const auto next = row.asked.find(end + step);
       return next != row.asked.end() && is_refused(*next) ? next : row.asked.end();

@@ -36,7 +36,7 @@ std::vector<std::string> assume_shape(std::vector<Override>& overrides, const st
   return assumed;
 }
 
-// Fields that are varied later need not be given: here they get a value that fits most others.
+// Varied fields may be missing: here they get a value that suits most others.
 std::vector<Override> fill_in(const std::vector<Override>& overrides, const std::vector<Axis>& axes) {
   std::vector<Override> all;
   for (const auto& axis : axes) {

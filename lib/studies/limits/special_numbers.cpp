@@ -42,7 +42,7 @@ std::vector<int64_t> special_numbers(const Question& question, const Row& row) {
   };
   for (size_t i = 0; i < ones.size(); ++i) {
     const auto& [kind, size] = ones[i];
-    // A size that the axis sets is different at the other end.
+    // A size that the axis sets differs at the other end.
     if (size <= 1 || size > largest_divided || size != others[i].value) continue;
     for (int64_t divisor = 1; divisor * divisor <= size; ++divisor)
       if (size % divisor == 0) {

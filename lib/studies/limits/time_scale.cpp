@@ -35,7 +35,7 @@ std::string TimeScale::colour(double ms) const {
   return colour_at(share_of(ms));
 }
 
-// Lightness decreases from one to the next, so that the order is visible without telling the hues apart.
+// Lightness decreases from one to the next, so that the order is visible even without hues.
 const std::vector<std::string>& TimeScale::stops() {
   static const std::vector<std::string> colours{"#fff1a8", "#f6a04d", "#c8424f", "#47206b"};
   return colours;

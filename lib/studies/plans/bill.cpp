@@ -22,7 +22,7 @@ bool can_be_padded(const Shape& shape) {
   return shape.length.tokens > 0 && padded(shape, shape.length.tokens);
 }
 
-// Why no lengths are rounded up; "" if they are, or are only one.
+// Why lengths are not rounded up; "" if they are, or if there is only one.
 std::string why_no_buckets(const Workload& workload) {
   const auto& shapes = workload.shapes;
   const bool have_lengths =

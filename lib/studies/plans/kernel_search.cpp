@@ -144,7 +144,7 @@ void KernelSearch::search() {
   } while (is_whole_ && !agrees());
 }
 
-// Compiles a dozen more, at least two per class; returns whether their kernels match the prediction.
+// Compiles a dozen further plans, at least two per class; returns whether their kernels match the prediction.
 bool KernelSearch::agrees() {
   constexpr size_t most = 12, fewest_of_class = 2;
   infer();

@@ -25,7 +25,7 @@ std::map<int, Indices> levels_of(const std::vector<ClassLength>& lengths) {
   return levels;
 }
 
-// Representatives to compile, until neighbours among them either agree or have nothing between them.
+// Representatives to compile, until neighbours either agree or are adjacent.
 Indices next_representatives(const std::vector<ClassLength>& lengths, const std::map<int, Indices>& levels) {
   std::vector<std::pair<int, size_t>> all;
   all.reserve(levels.size());
@@ -47,7 +47,7 @@ Indices next_representatives(const std::vector<ClassLength>& lengths, const std:
   return wanted;
 }
 
-// Precondition: next_representatives() is empty, or no more is compiled.
+// Precondition: next_representatives() is empty, or compiling has ended.
 std::vector<Indices> groups_of(const std::vector<ClassLength>& lengths, Grouping grouping) {
   std::vector<Indices> groups;
   std::optional<std::string> kernel;

@@ -104,7 +104,7 @@ using Family = std::vector<Shape>;
 using Rule = std::function<std::set<int64_t>(const Family&)>;
 
 struct Families {
-  std::vector<Family> varied;  // of several lengths that can be padded
+  std::vector<Family> varied;  // families of several lengths that can be padded
   std::vector<Shape> fixed;
 };
 
@@ -150,7 +150,7 @@ Bucketing bucketing(std::string name, const Families& families, const Rule& rule
 }
 
 // The `most` lengths with the least work, by dynamic programming over the shapes in order of length. The last shape of
-// each group gives the group its length.
+// each group determines the group's length.
 std::set<int64_t> cheapest(const Family& shapes, size_t most) {
   const size_t count = shapes.size();
   std::vector<double> weight(count + 1, 0);
@@ -219,7 +219,7 @@ std::vector<Shape> shapes_of(const attention::AttentionSpec& spec, const std::ve
 std::optional<Shape> padded(const Shape& shape, int64_t tokens) {
   Shape longer = shapes_of(shape.spec, {{tokens, shape.length.count}}).front();
   auto& mask = longer.spec.mask;
-  // A query sees no later key, so real queries see only real keys.
+  // Queries do not see later keys, so real queries see only real keys.
   const bool hides_padding =
       mask.window_right == 0 && mask.alignment == attention::Alignment::top_left && has_query_lengths(shape.spec);
   if (!hides_padding) {

@@ -59,7 +59,7 @@ Elsewhere ask_elsewhere(const answer::Answer& refused, std::vector<gpu::Target> 
   return elsewhere;
 }
 
-// The nearest shape that works wherever any shape does, then nearer ones on single GPUs.
+// The nearest shape that works on every GPU where any shape works, then nearer shapes for single GPUs.
 std::vector<OtherModel> nearest(const Elsewhere& elsewhere, const std::string& target) {
   std::vector<std::string> reached;
   for (const auto& model : elsewhere.models)
