@@ -102,7 +102,7 @@ Modifiers factor(const Tensor& tensor) {
   return {multiply, multiply};
 }
 
-// A constant is added, so the gradient is unchanged.
+// Adds a constant, so the gradient is unchanged.
 Modifiers relative_position() {
   return {[](Graph graph, Tensor x) {
             const Tensor distance = pointwise(graph, PointwiseMode_t::SUB, index_of(graph, x, 2), index_of(graph, x, 3),

@@ -1,4 +1,4 @@
-// The limits of every fuzz target, and files for readers that need one.
+// The limits of every fuzz target, and files for readers that need a file.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ void bounded(const Read& read) {
   };
   constexpr double most = 2;
   const double begin = seconds();
-  static bool is_warm = false;  // the first input loads the data that all share
+  static bool is_warm = false;  // the first input loads the shared data
   try {
     read();
   } catch (const Error&) {
@@ -42,7 +42,7 @@ void bounded(const Read& read) {
   is_warm = true;
 }
 
-/// A file in a folder of this process, which is removed with it.
+/// A file in a folder of this process; removes both in the destructor.
 class Scratch {
  public:
   Scratch() {

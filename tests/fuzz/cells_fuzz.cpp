@@ -1,4 +1,4 @@
-// The cells of a matrix, as --resume, `merge` and `diff` read them.
+// The cells of a matrix, as read by --resume, `merge` and `diff`.
 #include "bounded.hpp"
 #include "report/model/cell_log.hpp"
 #include "report/model/cells.hpp"

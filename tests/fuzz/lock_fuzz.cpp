@@ -1,4 +1,4 @@
-// Committed baselines, as --baseline reads them.
+// Committed baselines, as read by --baseline.
 #include "bounded.hpp"
 #include "report/model/baseline.hpp"
 

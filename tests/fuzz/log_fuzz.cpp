@@ -10,7 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text = fuzz::text_of(data, size);
   fuzz::bounded([&] {
     replay::LogReader reader;
-    // Split anywhere: the first byte decides.
+    // Split at any place, chosen by the first byte.
     const size_t cut = size == 0 ? 0 : data[0] * size / 256;
     reader.feed(text.substr(0, cut));
     reader.feed(text.substr(cut));

@@ -8,7 +8,7 @@
 
 namespace attnprobe::test::comparisons_test {
 
-TEST_CASE("a simulated GPU says whether it was compared with a real one", "[gpu]") {
+TEST_CASE("a simulated GPU states whether it was compared with a real one", "[gpu]") {
   CHECK_THAT(
       gpu::compared_text(*gpu::find("h200")),
       ContainsSubstring("compared with a real h200 (12,000 configs with cuDNN 9.14.0, 9.19.0, 9.26.1: no difference)"));

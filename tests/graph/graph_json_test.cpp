@@ -61,7 +61,7 @@ std::vector<OpGraph> every_feature() {
            mha + R"("mask": "padding", "dropout": 0.5, "pass": "bprop", "bias": {"grad": true})"})
     for (const CudnnVersion version : std::initializer_list<CudnnVersion>{91900, 92200})
       graphs.push_back(graph_of(members, version));
-  // No builder sets these factors, but graphs of other programs may have them.
+  // Builders never set these factors, but other programs' graphs may have them.
   OpGraph scaled = graphs.front();
   for (auto& operation : scaled.operations)
     if (auto* pointwise = std::get_if<Pointwise>(&operation)) {
@@ -165,7 +165,7 @@ TEST_CASE("The hash ignores uids, names and values of scalars", "[graph][hash]")
   }));
 }
 
-TEST_CASE("The hash includes ragged offsets, whatever their uid", "[graph][hash]") {
+TEST_CASE("The hash includes ragged offsets, but not their uids", "[graph][hash]") {
   auto ragged = [](int64_t extent) {
     OpGraph graph = causal();
     Tensor offsets;
@@ -234,7 +234,7 @@ TEST_CASE("The hash includes every port and attribute of every operation", "[gra
       }
     }
   }
-  // All of operation_table.hpp has occurred: a new port or attribute needs a graph above.
+  // Everything in operation_table.hpp has occurred; a new port or attribute needs a graph above.
   std::map<std::string, int> keys;
   std::set<std::string> pairs;
   for (const auto& place : seen) pairs.insert(place.substr(0, place.rfind('/')));
@@ -293,7 +293,8 @@ TEST_CASE("Graphs of different features have different hashes", "[graph][hash]")
 }
 
 TEST_CASE("Hashes are stable across releases", "[graph][hash]") {
-  // Reports are compared by these hashes. A change breaks every stored report, so make one only on purpose.
+  // Reports are compared by these hashes. A change of the hash breaks every stored report, so change it only on
+  // purpose.
   CHECK(hash(graph_of(R"("pattern": "two_matmul")")) == "e9b0fe10d1afe467293646dfb4cc8e74");
   CHECK(hash(graph_of(R"("pattern": "sdpa_composite", "mask": "causal")")) == "b64964acabc92f505397c7423b5fc29e");
   CHECK(hash(graph_of(R"("pattern": "sdpa_unified", "mask": "padding", "dtype": "bf16")")) ==

@@ -1,4 +1,4 @@
-// The table of operations: names, attributes and keys are unique, and exceptions are where they should be.
+// The table of operations: names, attributes and keys are unique, and exceptions are at the right places.
 #include "graph/operation_table.hpp"
 
 #include <algorithm>
@@ -57,7 +57,7 @@ TEST_CASE("Rows of one operation differ in name, attribute, log key and JSON key
   CHECK(attributes > 80);
 }
 
-TEST_CASE("The softmax inside an SDPA operation has the values that no attribute sets", "[graph][table]") {
+TEST_CASE("The softmax inside an SDPA operation has the values for which there is no attribute", "[graph][table]") {
   std::set<std::string> inner;
   for_each([&](const auto& table, const auto& row) {
     if (row.attribute.number == no_cudnn_name.number) inner.insert(std::string(table.name) + "." + row.name);

@@ -1,4 +1,4 @@
-// Graphs that are equal up to numbering and order, and the differences of those that are not.
+// Graphs that are equal up to numbering and order, and the differences between other graphs.
 #include "graph/same_graph.hpp"
 #include "attention/config.hpp"
 #include "build/build.hpp"
@@ -36,7 +36,7 @@ Tensor& tensor_named(OpGraph& graph, const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("same_graph: maps every tensor to its counterpart, whatever the order and numbering", "[graph]") {
+TEST_CASE("same_graph: maps every tensor to its counterpart, for any order and numbering", "[graph]") {
   for (const char* pass : {"fprop_train", "bprop"}) {
     const OpGraph graph =
         graph_of(R"({"pattern": "sdpa_composite", "batch": 2, "heads_q": 8, "heads_kv": 2, "seqlen": 512,
@@ -106,7 +106,7 @@ TEST_CASE("same_graph: compares every property of a tensor", "[graph]") {
   CHECK_FALSE(same_graph(ragged, original));
 }
 
-TEST_CASE("same_graph: ignores what cuDNN does not read", "[graph]") {
+TEST_CASE("same_graph: ignores attributes that cuDNN does not read", "[graph]") {
   OpGraph graph = graph_of(causal), other = graph;
   std::get<Pointwise>(other.operations.at(1)).axis = 0;  // the scale's product
   CHECK(same_graph(graph, other));
@@ -129,7 +129,7 @@ TEST_CASE("same_graph: ignores what cuDNN does not read", "[graph]") {
 }
 
 TEST_CASE("same_graph: breaks ties, and distinguishes wiring that looks alike", "[graph]") {
-  // Rings of products of one kind each: from every place, two rings of three look like one ring of six.
+  // Rings of products of one kind each: from every node, two rings of three look like one ring of six.
   auto rings = [](const std::vector<size_t>& lengths) {
     OpGraph graph;
     for (const size_t length : lengths) {

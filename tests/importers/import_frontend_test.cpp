@@ -152,7 +152,7 @@ TEST_CASE("frontend json: older versions, read by their own fields") {
   CHECK(bottom.spec->mask.window_right == 0);
   CHECK(bottom.spec->pass == attention::Pass::fprop);
 
-  // Neither has ragged offsets in the JSON; only the first has other evidence.
+  // Neither JSON has ragged offsets; only the first has other evidence of them.
   const FrontendGraph ragged = import_frontend_json(fixture_graph("bprop ragged (cudnn-frontend 11200)"));
   CHECK(ragged.spec->q.axes == "thd");
   CHECK(noted(ragged, "concluded"));
@@ -174,7 +174,7 @@ TEST_CASE("frontend json: a block mask, which has no port, is found") {
   CHECK(found > 0);
 }
 
-TEST_CASE("frontend json: primitive nodes become operations, with what cudnn-frontend infers") {
+TEST_CASE("frontend json: primitive nodes become operations, with the properties that cudnn-frontend infers") {
   const FrontendGraph imported = import_frontend_json(primitive_graph());
   CHECK(imported.name == "two matmuls");
   CHECK(imported.cudnn_version == CudnnVersion(91900));

@@ -15,7 +15,7 @@ using namespace attnprobe::importers;
 
 namespace {
 
-// The installed cuDNN's log of graphs, and the graphs themselves: the lines of log_writer.
+// The installed cuDNN's log of graphs, and the graphs: the lines of log_writer.
 struct Logged {
   std::vector<LogCall> messages;
   std::vector<Json> graphs;  // the finalized ones
@@ -80,7 +80,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
   return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
-// The error for the tree of `name` after its first line with `from` was changed.
+// The error for the tree of `name` after a change to its first line with `from`.
 std::string error_with(const std::string& name, const std::string& from, const std::string& to) {
   auto lines = logged_fixture(name).tree();
   for (auto& line : lines)
@@ -93,12 +93,12 @@ std::string error_with(const std::string& name, const std::string& from, const s
 
 }  // namespace
 
-TEST_CASE("the log of every feature's graph gives the graph back", "[log_import][slow]") {
+TEST_CASE("the log of every feature's graph is imported as the same graph", "[log_import][slow]") {
   CHECK(features().graphs.size() > 100);
   check_graphs(logged_graphs(features().messages), features().graphs);
 }
 
-TEST_CASE("the logs of the oldest and the newest cuDNN give the graphs back", "[log_import][versions]") {
+TEST_CASE("the logs of the oldest and the newest cuDNN are imported as the same graphs", "[log_import][versions]") {
   for (const FoundLibrary& library : three_libraries()) {
     INFO(library.version);
     const Logged logged = log_of("configs/features/masks.json configs/features/ragged-and-paged.json", library.path);
@@ -107,7 +107,7 @@ TEST_CASE("the logs of the oldest and the newest cuDNN give the graphs back", "[
   }
 }
 
-TEST_CASE("the log of random configs' graphs gives the graphs back", "[log_import][random][slow]") {
+TEST_CASE("the log of random configs' graphs is imported as the same graphs", "[log_import][random][slow]") {
   const TemporaryFolder folder;
   Json configs = Json::array();
   for (uint64_t seed = 1; seed <= 200; ++seed) configs.push_back(attention::random_config(seed));
@@ -176,12 +176,13 @@ TEST_CASE("a tree without the calls before it: missing parts are reported", "[lo
   CHECK(says(imported.missing, "reorderings and ragged offsets, if there are any, of tensors ") == 1);
   CHECK(says(imported.inferred, "b of operation") == 2);
   CHECK(says(imported.inferred, "the order of the operations") == 1);
-  // All lost facts are reported; with them the graph is the one that was built.
+  // All lost facts are reported; with them, the graph equals the built one.
   CHECK(says(imported.missing, "whether sizes may change at execution") == 1);
   CHECK(imported.missing.size() == 9);
   CHECK(!hash(imported.graph).empty());
 
-  // 9.28 shows all of a unified operation and its sub-graph except reorderings, and nothing about the graph itself.
+  // 9.28 logs everything about a unified operation and its sub-graph except reorderings, and nothing about the graph
+  // itself.
   const auto single = import_log_tree(logged_fixture("cudnn-9.28-single").tree());
   CHECK(hash(single.graph) == hash(logged_fixture("cudnn-9.28-single").graph));
   REQUIRE(single.missing.size() == 2);
@@ -223,7 +224,7 @@ TEST_CASE("attributes of the graph itself are in the calls before it, not in its
   const auto unknown = with({"CUDNN_ATTR_OPERATIONGRAPH_IS_NEW (899)"});
   REQUIRE(unknown.missing.size() == 1);
   CHECK(unknown.missing[0] == "CUDNN_ATTR_OPERATIONGRAPH_IS_NEW = true of the graph: attnprobe has no such attribute");
-  // One message is the handle; other truncated ones may be anything.
+  // One message is the handle; other truncated messages may be anything.
   const auto cut = with({""});
   CHECK(cut.missing.empty());
   REQUIRE(cut.inferred.size() == 1);
@@ -233,7 +234,7 @@ TEST_CASE("attributes of the graph itself are in the calls before it, not in its
   CHECK_THAT(twice.missing[0], ContainsSubstring("cuDNN truncated 2 messages"));
 }
 
-TEST_CASE("lines below the graph's own line are enough, and a truncated message is reported", "[log_import]") {
+TEST_CASE("lines below the graph's own line suffice, and a truncated message is reported", "[log_import]") {
   const auto whole = logged_fixture("cudnn-9.10-composite").tree();
   const std::vector<std::string> below(whole.begin() + 1, whole.end());
   CHECK(hash(import_log_tree(below).graph) == hash(import_log_tree(whole).graph));
@@ -273,7 +274,7 @@ TEST_CASE("parts of a log that an operation graph cannot express are reported", 
                          [&](const std::string& line) { return test::contains(line, words); });
   };
   CHECK(says("CUDNN_ATTR_OPERATION_MATMUL_NEW = ") == 1);
-  // Factors of a pointwise operation have one.
+  // Factors of a pointwise operation cannot be expressed.
   CHECK(std::get<Pointwise>(imported->graph.operations.at(1)).alpha2 == 0.5);
 }
 

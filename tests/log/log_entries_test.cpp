@@ -99,7 +99,7 @@ TEST_CASE("text of other programs is separated, even inside an entry", "[log]") 
   CHECK(split.text.at(1) == "epoch 3, loss 0.25!");
 }
 
-TEST_CASE("entries mixed by two writers keep their ends", "[log]") {
+TEST_CASE("mixed entries of two writers keep their ends", "[log]") {
   const std::string a = entry("cudnnSetStream()", "a: type=int; val=1;", 1);
   const std::string b = entry("cudnnCreate()", "b: type=int; val=2;", 2);
   std::string log = a;
@@ -131,7 +131,7 @@ TEST_CASE("an endless line does not fill the memory", "[log]") {
   CHECK(splitter.lines() == 1);
 }
 
-TEST_CASE("gzip and xz are detected by their first bytes, and a truncated file gives what it has", "[input]") {
+TEST_CASE("gzip and xz are detected by their first bytes, and a truncated file is read up to its end", "[input]") {
   const TemporaryFolder folder;
   const std::string text(300'000, 'a');
   const auto gz = folder.path() / "log.gz";
@@ -169,9 +169,9 @@ TEST_CASE("gzip and xz are detected by their first bytes, and a truncated file g
   CHECK_THROWS_WITH(read_input(folder.path().string(), take), ContainsSubstring("cannot be read"));
 }
 
-TEST_CASE("a log is read in linear time, whatever its bytes", "[log]") {
+TEST_CASE("a log is read in linear time, for any bytes", "[log]") {
   const auto seconds_of = [](const std::string& text) {
-    const std::clock_t begin = std::clock();  // of this process: the machine may be busy with other work
+    const std::clock_t begin = std::clock();  // CPU time of this process, because the machine may be busy
     LogSplitter splitter([](LogEntry&&) {}, [](std::string_view, int64_t) {});
     for (size_t at = 0; at < text.size(); at += 1 << 18) splitter.feed(std::string_view(text).substr(at, 1 << 18));
     splitter.finish();

@@ -215,7 +215,7 @@ TEST_CASE("A truncated candidate is omitted", "[log]") {
 
 // ---- reasons and notes
 
-TEST_CASE("A failed plan's traceback gives its errors, innermost first", "[log]") {
+TEST_CASE("A failed plan's traceback is read as its errors, innermost first", "[log]") {
   const auto reasons = parse_reasons(fixture("plan-compilation-failed.txt"));
   REQUIRE(reasons.size() == 7);
   CHECK(reasons.front() ==
@@ -232,7 +232,7 @@ TEST_CASE("Info lines and free warnings are not reasons", "[log]") {
             .empty());
 }
 
-TEST_CASE("A redirection is noted once, without the label", "[log]") {
+TEST_CASE("A redirection is reported once, without the label", "[log]") {
   const std::string text = fixture("mode-b-redirect.txt");
   const Texts note{"CUDNN_HEUR_MODE_B does not support this use case, redirecting to CUDNN_HEUR_MODE_A"};
   CHECK(parse_notes(text) == note);
@@ -247,7 +247,7 @@ TEST_CASE("Texts without a redirection have no notes", "[log]") {
 
 // ---- statuses
 
-TEST_CASE("A status is of one family, by number and by name", "[status]") {
+TEST_CASE("A status belongs to one family, by number and by name", "[status]") {
   const std::pair<int, const char*> statuses[] = {
       {0, "CUDNN_STATUS_SUCCESS"},
       {1001, "CUDNN_STATUS_NOT_INITIALIZED"},

@@ -1,4 +1,4 @@
-// Machines that lack something: never "unsupported", always with its name, exit code 3.
+// Machines that lack something: never "unsupported", always with the missing part's name and exit code 3.
 #include <fstream>
 
 #include "catch.hpp"
@@ -22,7 +22,7 @@ std::vector<cudnn::LoadedFile> files_in_use() {
   return worker::Client(any, worker::Client::Seconds(60)).open(cudnn_path(), any).files;
 }
 
-// A folder with links to every file of the real cuDNN, NVRTC and cuBLASLt, to break one of them.
+// A folder with links to every file of the real cuDNN, NVRTC and cuBLASLt, in which tests break single files.
 class CudnnCopy {
  public:
   CudnnCopy() {
@@ -35,7 +35,7 @@ class CudnnCopy {
       else
         fs::create_symlink(fs::canonical(entry.path()), folder_.path() / name);
     }
-    // Also NVRTC and cuBLASLt, from wherever this machine has them: a pip cuDNN searches only its own folder.
+    // Also NVRTC and cuBLASLt, from any folder of this machine, because a pip cuDNN searches only its own folder.
     for (const auto& loaded : files_in_use())
       if (loaded.name.rfind("libcudnn", 0) != 0) fs::create_symlink(loaded.path, folder_.path() / loaded.name);
   }
@@ -75,7 +75,7 @@ TEST_CASE("a missing sub-library is named", "[environment]") {
   for (const char* name : {"libcudnn_graph.so.9", "libcudnn_heuristic.so.9", "libcudnn_engines_runtime_compiled.so.9",
                            "libcudnn_engines_precompiled.so.9"}) {
     const CudnnCopy copy;
-    if (!fs::remove(copy.file(name))) continue;  // the small cuDNN has two of them
+    if (!fs::remove(copy.file(name))) continue;  // the small cuDNN has two sub-libraries
     check_environment(run_attnprobe(problem + copy.option()), name);
   }
 }
@@ -110,7 +110,7 @@ TEST_CASE("libcudnn.so.9 or its folder is missing", "[environment]") {
   CHECK(run_attnprobe(problem, {{"ATTNPROBE_CUDNN", "/nowhere"}}).exit_code == 3);
 }
 
-TEST_CASE("an unreadable library has no digest that another could share", "[environment]") {
+TEST_CASE("an unreadable library has no digest", "[environment]") {
   const TemporaryFolder folder;
   for (const auto& digest_of : {cudnn::build_of_library, cudnn::times_of_library}) {
     try {
@@ -131,7 +131,7 @@ TEST_CASE("a file named libcudnn.so.9 that is a different library", "[environmen
 }
 
 TEST_CASE("missing NVRTC is reported and not a verdict", "[environment]") {
-  // The first place searched is next to cuDNN, and a broken file there is not skipped.
+  // The search begins next to cuDNN and does not skip a broken file there.
   const CudnnCopy copy;
   const int64_t major =
       probe_one(R"({"heads": 1, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version >= 91200 ? 13 : 12;
@@ -142,9 +142,9 @@ TEST_CASE("missing NVRTC is reported and not a verdict", "[environment]") {
   CHECK(contains(hidden.json()["results"][0]["root_cause"]["explanation"], "NVRTC"));
 }
 
-TEST_CASE("missing cuBLASLt is reported where cuDNN itself would abort", "[environment]") {
+TEST_CASE("missing cuBLASLt is reported, although cuDNN itself would abort", "[environment]") {
   const CudnnCopy copy;
-  if (cudnn::is_jit_only(copy.file("libcudnn.so.9").parent_path())) return;  // the small one needs none
+  if (cudnn::is_jit_only(copy.file("libcudnn.so.9").parent_path())) return;  // the small cuDNN needs none
   write(copy.file("libcublasLt.so.13"), "not a library\n");
   check_environment(run_attnprobe(problem + copy.option()), "libcublasLt.so.13");
 }
@@ -165,7 +165,7 @@ TEST_CASE("a different file replaces the null driver", "[environment]") {
                     "is not attnprobe's null driver");
 }
 
-TEST_CASE("help, doctor, targets and schema work with no cuDNN, driver or GPU", "[environment]") {
+TEST_CASE("help, doctor, targets and schema work without cuDNN, driver or GPU", "[environment]") {
   const Environment nothing{{"ATTNPROBE_CUDNN", "/nowhere"}};
   CHECK(run_attnprobe("--help", nothing).exit_code == 0);
   CHECK(run_attnprobe("targets list", nothing).exit_code == 0);

@@ -1,5 +1,5 @@
-// `doctor --python` and `doctor --pid`: builds each state of an environment from links to real libraries, and checks
-// the diagnosis.
+// `doctor --python` and `doctor --pid`: build each state of an environment from links to real libraries, and check the
+// diagnosis.
 #include <fmt/format.h>
 #include <sys/stat.h>
 
@@ -48,7 +48,7 @@ class VirtualEnvironment {
     std::ofstream(info / "RECORD") << record;
   }
 
-  // The wheel of cuDNN with all its files. Sizes that are too large by `larger` imitate another version.
+  // The wheel of cuDNN with all its files. File sizes that are too large by `larger` imitate another version.
   void install_cudnn(const std::string& name, const std::string& version, uint64_t larger = 0) const {
     fs::create_directories(libraries());
     std::string record;
@@ -137,7 +137,7 @@ TEST_CASE("The releases' own files name the cuDNN that a gate requires", "[docto
   const auto old = rules::gate_demands("torch", "2.14.0", CudnnVersion(9, 20, 0));
   CHECK(std::any_of(old.begin(), old.end(),
                     [](const auto& d) { return d.rule == "head_dim" && d.from > CudnnVersion(9, 22, 0); }));
-  CHECK(rules::gate_demands("torch", "2.99.0", CudnnVersion(9, 20, 0)).empty());  // not read
+  CHECK(rules::gate_demands("torch", "2.99.0", CudnnVersion(9, 20, 0)).empty());  // release not read
   const auto newest = rules::gate_demands("torch", "2.15.0", CudnnVersion(9, 99, 0));
   CHECK(newest.empty());
 }
@@ -268,7 +268,7 @@ TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][sl
     CHECK(ids() == Ids{"no_nvrtc_builtins"});
   }
   SECTION("no NVRTC at all") {
-    // For a CUDA that no machine has: this machine's loader finds its own.
+    // For a CUDA that does not exist, because the loader would find this machine's own.
     venv.install_cudnn("nvidia_cudnn_cu11", version);
     CHECK(ids() == Ids{"no_nvrtc"});
   }
@@ -368,7 +368,7 @@ TEST_CASE("doctor --python: a system cuDNN shadows the environment's", "[doctor]
   CHECK(json["cudnn_version"] == real_version());
 }
 
-TEST_CASE("doctor --python and --pid refuse what they cannot examine", "[doctor]") {
+TEST_CASE("doctor --python and --pid refuse objects that they cannot examine", "[doctor]") {
   const std::pair<const char*, const char*> cases[] = {
       {"--python /nowhere", "--python /nowhere: there is no such file or folder"},
       {"--python /proc", "--python /proc: no site-packages found"},

@@ -1,5 +1,5 @@
-// Cases in which the support check of proposed engine configs is not the whole truth. Some configs pass but do not
-// compile; others are proposed by no heuristic. Measured with cuDNN 9.19 (docs/how-it-works.md, "Engines").
+// Cases in which the support check of proposed engine configs is not sufficient. Some configs pass but do not compile;
+// others are not proposed by any heuristic. Measured with cuDNN 9.19 (docs/how-it-works.md, "Engines").
 #include <algorithm>
 
 #include "catch.hpp"
@@ -105,16 +105,17 @@ TEST_CASE("fp8 192/128 backward on Blackwell works only with one config", "[engi
   CHECK(result.verdict == Verdict::supported);
   CHECK(mode_counts(result, "FRONTEND") == "1/1");
   CHECK(mode_counts(result, "A") == "0/3");
-  // On other GPUs there is neither this config nor another.
+  // On other GPUs no config works.
   const Answer h200 = probe_one(config, "h200");
   CHECK(h200.verdict == Verdict::unsupported);
   CHECK(h200.findings.modes.front().mode == "A");
   CHECK(contains(h200.root_cause->reason, "Only D=128 for BPROP fp8 FMHA"));
 }
 
-TEST_CASE("asking every engine finds what no heuristic proposes", "[engines]") {
-  // cudnn-frontend refuses this one, so it names no engine. The sweep finds Blackwell's deterministic kernel, which
-  // passes the check and does not compile. So it is unsupported: programs do not get that kernel, and could not use it.
+TEST_CASE("asking every engine finds configs that no heuristic proposes", "[engines]") {
+  // cudnn-frontend refuses this config, so it selects no engine. The sweep finds Blackwell's deterministic kernel,
+  // which passes the check but does not compile. So the config is unsupported: programs would not use that kernel, and
+  // could not.
   const Answer result = probe_one(
       R"({"pattern": "sdpa_composite", "pass": "bprop", "batch": 2, "heads": 8, "seqlen": 512, "head_dim": 64,
           "deterministic": true, "dropout": 0.1})",

@@ -62,18 +62,18 @@ TEST_CASE("deterministic means requested by the graph or measured, not without a
   CHECK_THAT(why(R"("pass": "bprop")"), ContainsSubstring(sums));
   CHECK_THAT(why(R"("pass": "bprop", "bias": "1hss")"), ContainsSubstring(sums));
   CHECK(why(R"("pass": "bprop", "deterministic": true)").empty());
-  CHECK(why(R"("pass": "bprop", "bias": {"grad": true})").empty());  // its graph has the deterministic form, too
+  CHECK(why(R"("pass": "bprop", "bias": {"grad": true})").empty());  // its graph also has the deterministic form
   CHECK_THAT(why(R"("pass": "bprop", "deterministic": true, "sink": true)"), ContainsSubstring("gradient of the sink"));
   CHECK_THAT(why(R"("pass": "bprop", "pattern": "mha")"), ContainsSubstring("no form of this graph"));
   CHECK(why(R"("pass": "fprop_train")").empty());
-  // A kernel that was measured: docs/results/README.md.
+  // A measured kernel: docs/results/README.md.
   probe::EngineConfigFindings split;
   split.engine = 8;
   split.knobs = {{"KERNEL_CFG", 35}};
   CHECK_THAT(why(R"("seqlen_q": 1)", split), ContainsSubstring("differed from run to run on an H100"));
   CHECK(why(R"("pass": "fprop")", split).empty());
 
-  // A run counts, regardless of other knowledge.
+  // A run decides, regardless of other knowledge.
   probe::WalkFindings findings;
   findings.engine_configs = {config_with(0, {}), config_with(0, {})};
   findings.engine_configs[0].run.emplace().deterministic = true;
@@ -95,10 +95,10 @@ TEST_CASE("a required deterministic backward pass is a no unless the graph reque
     CHECK(cause["category"] == "constraint");
     CHECK_THAT(cause["reason"].get<std::string>(), ContainsSubstring("sums dQ in a varying order"));
     CHECK_THAT(cause["in_general"].get<std::string>(), ContainsSubstring("--deterministic true"));
-    // The advice works.
+    // Following the advice works.
     CHECK(run_attnprobe(question + "--deterministic true --target " + target).exit_code == 0);
   }
-  // Changes that are tried keep to the constraint.
+  // The tried changes also meet the constraint.
   const Run helped = run_attnprobe(question + "--sweep --format json --target h100");
   CHECK(helped.json()["results"][0]["ways_out"][0]["changes"][0] == "in the deterministic form");
 }
@@ -135,7 +135,7 @@ TEST_CASE("if nothing meets the constraints the answer is a no that does not bla
   CHECK_FALSE(contains(run.out, "the heuristics' first choice"));  // already reported
 }
 
-TEST_CASE("meaningless constraints are refused by name", "[constraints]") {
+TEST_CASE("invalid constraints are refused by name", "[constraints]") {
   const Run note = run_attnprobe(backward + "--require-note FAST");
   CHECK(note.exit_code == 2);
   CHECK(contains(note.err, "--require-note"));

@@ -1,4 +1,4 @@
-// The kernels of a compiled plan, and the result for bytes that are not a plan.
+// The kernels of a compiled plan, and the result for other bytes.
 #include "probe/plan_kernels.hpp"
 
 #include <algorithm>
@@ -47,7 +47,7 @@ TEST_CASE("the text of a result names the kernel to be launched", "[plans]") {
   CHECK(contains(run.out, " threads a block"));
 }
 
-TEST_CASE("a plan in another format has no kernels, and one without machine code only names", "[plans]") {
+TEST_CASE("a plan in another format has no kernels, and a plan without machine code has only names", "[plans]") {
   for (const char* text : {"", "{", "[]", "{}", R"({"engine": {"payload": {"kernels": {}}}})",
                            R"({"engine": {"payload": {"kernels": [7, null]}}})"}) {
     INFO(text);
@@ -62,7 +62,7 @@ TEST_CASE("a plan in another format has no kernels, and one without machine code
 }
 
 TEST_CASE("truncated or damaged machine code is read as far as possible", "[plans]") {
-  // Any 64-bit ELF file works: nothing may be read outside it.
+  // Any 64-bit ELF file will do: reads must remain inside it.
   std::ifstream file(program(), std::ios::binary);
   std::string bytes(1 << 16, '\0');
   file.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
@@ -71,7 +71,7 @@ TEST_CASE("truncated or damaged machine code is read as far as possible", "[plan
                         "ELF"));
   for (size_t size : {size_t{0}, size_t{3}, size_t{16}, size_t{63}, size_t{64}, size_t{4096}, bytes.size()})
     CHECK_NOTHROW(probe::kernels_of_cubin(std::string_view(bytes).substr(0, size)));
-  // Its table of sections at any place.
+  // With its section table at any place.
   for (size_t at = 40; at < 64; ++at) {
     std::string damaged = bytes;
     damaged[at] = '\xff';

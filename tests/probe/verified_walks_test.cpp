@@ -93,7 +93,7 @@ void check_target(const std::string& id) {
       CHECK(result.findings.failure->cudnn.status == walk["fails"]["status"].get<std::string>());
       CHECK(contains(result.findings.failure->cudnn.last_error, walk["fails"]["reason"].get<std::string>()));
     } else {
-      REQUIRE(walk["cells"].contains(id));  // else it must crash, as it did there
+      REQUIRE(walk["cells"].contains(id));  // otherwise it must crash, as in the fixture
       check_cell(result, walk["cells"][id]);
     }
   }

@@ -48,7 +48,7 @@ TEST_CASE("the two matmuls of the forum post: too much shared memory on an L40S,
   CHECK(contains(results[5].root_cause->reason, "supported for Ampere and later GPUs"));
 }
 
-TEST_CASE("if yes or no is enough, modes are asked until one works", "[walk]") {
+TEST_CASE("if only yes or no matters, modes are asked until one works", "[walk]") {
   const auto configs = attention::parse_configs(
       R"([{"heads": 8, "seqlen": 512, "head_dim": 128}, {"heads": 8, "seqlen": 512, "head_dim": 100}])", "two");
   asking::PlanOptions options;
@@ -65,7 +65,7 @@ TEST_CASE("if yes or no is enough, modes are asked until one works", "[walk]") {
   CHECK(probe::first_working(taken[0].findings)->engine == probe::first_working(whole[0].findings)->engine);
   CHECK(probe::first_working(taken[1].findings) == nullptr);
   CHECK(taken[1].root_cause->reason == whole[1].root_cause->reason);
-  // Only another mode may meet the user's constraint, or have a config that compiles.
+  // Possibly only another mode meets the user's constraint, or has a config that compiles.
   options.constraints.deterministic = true;
   CHECK(answers_to(asking::questions_of(configs), targets, cudnn_path(), options).results[0].findings.modes.size() ==
         3);
@@ -112,7 +112,7 @@ TEST_CASE("the redirection of mode B is reported", "[walk]") {
   CHECK(contains(mode_b.notes[0], "redirecting to CUDNN_HEUR_MODE_A"));
 }
 
-TEST_CASE("with --engines all, every engine is asked by index, and those that do not fit the graph are reported",
+TEST_CASE("with --engines all, every engine is asked by index, and engines that do not suit the graph are reported",
           "[walk]") {
   probe::WalkOptions options;
   options.engines = probe::Engines::all;

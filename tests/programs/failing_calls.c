@@ -46,7 +46,7 @@ __attribute__((constructor)) static void read_environment(void) {
   unsetenv("FAILING_COUNT");
 }
 
-// By system call, so that this write is not counted.
+// Made as a direct system call, so that this write is not counted.
 __attribute__((destructor)) static void write_count(void) {
   if (!is_counted || count_file[0] == '\0') return;
   char text[32];
@@ -65,7 +65,7 @@ static int fails(const char* kind) {
   return 1;
 }
 
-// The function that this one wraps.
+// The wrapped function.
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
 #define STAND_BEFORE(kind, result, failure, name, parameters, arguments) \
@@ -74,7 +74,7 @@ static int fails(const char* kind) {
     return NEXT(name) arguments;                                         \
   }
 
-// Standard error never fails: it must show the message about a full disk.
+// Standard error never fails, because it must show the message about a full disk.
 ssize_t write(int file, const void* data, size_t size) {
   if (file != STDERR_FILENO && fails("write")) return -1;
   return NEXT(write)(file, data, size);

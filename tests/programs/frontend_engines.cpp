@@ -1,5 +1,5 @@
 // Prints which of cudnn-frontend's own engines support a config, according to attnprobe's data. Reads configs, one JSON
-// object per line. Prints for each the strides of Q, K, V and O, and the engines by compute capability.
+// object per line. For each config, prints the strides of Q, K, V and O, and the engines by compute capability.
 // lab/compare-frontend-engines reads the output.
 #include <iostream>
 #include <string>

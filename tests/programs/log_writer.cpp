@@ -1,4 +1,4 @@
-// Makes cuDNN write its level-3 log of operation graphs, as a user's program does:
+// Makes cuDNN write its level-3 log of operation graphs, as in a user's program:
 //   CUDNN_LOGLEVEL_DBG=3 CUDNN_LOGDEST_DBG=FILE log_writer [--target ID | --no-heuristics] [--plans] LIBCUDNN.so.9
 //     OUT.jsonl CONFIGS.json…
 // Builds and finalizes the graph of every config. If it finalizes, asks the heuristic modes A, B and FALLBACK about a

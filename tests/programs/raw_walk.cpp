@@ -1,4 +1,4 @@
-// Only the cuDNN calls of a walk; scripts/bench compares a matrix with it.
+// Makes only the cuDNN calls of a walk; scripts/bench compares a matrix with it.
 //
 //   raw_walk LIBCUDNN TARGET COUNT     composite attention of batch 1 to COUNT; prints milliseconds per graph
 //
@@ -30,7 +30,7 @@ void set_log(const cudnn::Library& library, bool info) {
   library.api().cudnnSetCallback(info ? errors | CUDNN_SEV_WARNING_EN | CUDNN_SEV_INFO_EN : errors, nullptr, drop);
 }
 
-// A walk's queries on a passing engine config, except those unknown to this cuDNN.
+// A walk's queries about a passing engine config, except attributes unknown to this cuDNN.
 void describe(const Descriptor& config) {
   const auto engines =
       config.get_descriptors(ATTNPROBE_ATTRIBUTE(ENGINECFG_ENGINE), CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);

@@ -1,4 +1,4 @@
-// Properties of every config of the random generator: its question survives all conversions and their inverses.
+// Properties of every config of the random generator: its question is unchanged by all conversions and their inverses.
 #include "attention/random_config.hpp"
 #include "attention/fields.hpp"
 #include "build/build.hpp"

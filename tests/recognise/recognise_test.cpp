@@ -123,7 +123,7 @@ TEST_CASE("recognise: values in the graph are read", "[recognise]") {
     spec = found(shape(R"("mask": {"window_left": 100, "window_right": 20})"), version);
     CHECK(spec.mask.window_left == 100);
     CHECK(spec.mask.window_right == 20);
-    CHECK_FALSE(spec.scale);  // it is the default
+    CHECK_FALSE(spec.scale);  // the value is the default
     // Without length tensors, the bound includes the lengths.
     spec = found(
         R"({"batch": 2, "heads": 8, "seqlen_q": 100, "seqlen_kv": 300, "head_dim": 64,
@@ -158,14 +158,13 @@ TEST_CASE("recognise: assumptions are reported and not in the description", "[re
         "softcap: the graph does not contain its value; 50 is assumed\n"
         "window_right: the graph does not contain its value; 512, which masks nothing, is assumed\n"
         "window_left: the graph does not contain its value; 512, which masks nothing, is assumed\n");
-  CHECK(
-      contains(notes(result(R"("dropout": {"probability": 0.3, "form": "mask"})")), "dropout: your own mask"));
+  CHECK(contains(notes(result(R"("dropout": {"probability": 0.3, "form": "mask"})")), "dropout: your own mask"));
   CHECK(notes(result(R"("scale": "tensor")")).empty());
   const auto dropout = result(R"("dropout": 0.3, "pass": "fprop_train")");
   CHECK(dropout.spec->dropout->probability == 0.3);
 }
 
-TEST_CASE("recognise: layouts have a name if one name fits", "[recognise]") {
+TEST_CASE("recognise: layouts have a name if a name matches", "[recognise]") {
   for (const char* layout : {"bshd", "bhsd", "sbhd", "bs3hd", "bsh3d", "sb3hd", "sbh3d", "bshd_bs2hd", "bshd_bsh2d",
                              "sbhd_sb2hd", "thd", "t3hd", "th3d", "thd_t2hd", "bshd_bhsd_bhsd"}) {
     const std::string mask = std::string(layout).front() == 't' ? R"(, "mask": "padding")" : "";
@@ -278,7 +277,7 @@ TEST_CASE("recognise: other graphs are not called attention, and broken graphs a
   CHECK_FALSE(sum.spec);
   CHECK(recognise_graph(OpGraph{}, {91900, 90}).description == "0 operations; no attention that attnprobe knows");
 
-  // With any corrupted attribute, recognition may give any name, but it is not exact and does not fail.
+  // With a corrupted attribute, recognition may return any name, but is never exact and never fails.
   for (const char* config : {R"("mask": "causal", "pass": "fprop_train")", R"("pass": "bprop", "bias": "1hss")",
                              R"("pattern": "mha", "pass": "bprop")", R"("paged": 16, "mask": "padding")"}) {
     const OpGraph whole = build::build_graph(spec_of(shape(config)), {91400, 90}).graph;

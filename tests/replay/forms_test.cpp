@@ -45,7 +45,7 @@ std::string why(const TemporaryFolder& folder, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("A log with terminal colours or in UTF-16 gives the same as the plain one", "[replay]") {
+TEST_CASE("A log with terminal colours or in UTF-16 gives the same result as the plain log", "[replay]") {
   const std::string plain = unpacked_fixture(decode);
   const TemporaryFolder folder;
   const std::string hash = hash_in(folder, plain);
@@ -55,7 +55,7 @@ TEST_CASE("A log with terminal colours or in UTF-16 gives the same as the plain 
   CHECK(hash_in(folder, utf16(plain, false, false)) == hash);
 }
 
-TEST_CASE("UTF-16 becomes UTF-8 however its bytes are split", "[base]") {
+TEST_CASE("UTF-16 becomes UTF-8 for any split of its bytes", "[base]") {
   const std::string text(
       "\xff\xfe"
       "a\0\xe9\0\xac\x20\x3d\xd8\x00\xde"
@@ -86,7 +86,7 @@ TEST_CASE("UTF-16 becomes UTF-8 however its bytes are split", "[base]") {
   }
 }
 
-TEST_CASE("A log truncated before its first graph is incomplete and blames no layer", "[replay]") {
+TEST_CASE("A log truncated before its first graph is incomplete, and the answer blames no layer", "[replay]") {
   const std::string plain = unpacked_fixture(decode);
   const size_t graph = plain.find("CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR");
   REQUIRE(graph != std::string::npos);
@@ -117,7 +117,7 @@ TEST_CASE("replay --emit uses the log's own GPU", "[replay][emit]") {
              ContainsSubstring("--target b200"));
 }
 
-TEST_CASE("cudnn-frontend's JSON with lists of host values is read, lengths and all", "[replay][frontend]") {
+TEST_CASE("cudnn-frontend's JSON with lists of host values is read, including lengths", "[replay][frontend]") {
   const std::string file = (source_dir() / "tests/fixtures/frontend-host-values.json").string();
   const replay::Replay read = replay::read_replay(file);
   REQUIRE(read.graphs.size() == 1);
@@ -129,7 +129,7 @@ TEST_CASE("cudnn-frontend's JSON with lists of host values is read, lengths and 
   const Json results = run.json()["results"];
   CHECK(results[0]["usable"] == "no");
   CHECK(results[1]["usable"] == "yes");
-  // A length that is impossible for any entry is reported and left out.
+  // A length that is impossible for any entry is reported and omitted.
   Json graph = Json::parse(read_text(file));
   for (Json& tensor : graph["tensors"])
     if (tensor["uid"] == 13) tensor["pass_by_value"] = {29, 99};
@@ -158,7 +158,7 @@ TEST_CASE("replay reports other and unreadable graphs as explain does", "[replay
   }
 }
 
-TEST_CASE("The legacy attention API is named with its reason to refuse", "[replay][explain]") {
+TEST_CASE("For the legacy attention API, the answer has its reason for refusing", "[replay][explain]") {
   const std::string file = "tests/fixtures/old-attention.txt";
   const Run replayed = run_attnprobe("replay " + file);
   CHECK(replayed.exit_code == 2);

@@ -1,4 +1,4 @@
-// Facts about graphs from logs: real ones of PyTorch and JAX, and texts made for one case each.
+// Facts about graphs from logs: real logs of PyTorch and JAX, and a text for each special case.
 #include "replay/log_history.hpp"
 
 #include <fmt/format.h>
@@ -110,7 +110,7 @@ TEST_CASE("a repeated log gives the same graph twice, and two logs give two grap
 }
 
 TEST_CASE("threads that write alternately do not mix their graphs", "[log]") {
-  // Two logs interleaved entry by entry, each as its own thread.
+  // Two logs interleaved entry by entry, each as a separate thread.
   const auto entries = [](const std::string& text) {
     std::vector<std::string> list;
     for (size_t at = 0; at < text.size();) {
@@ -141,7 +141,7 @@ TEST_CASE("threads that write alternately do not mix their graphs", "[log]") {
   }
 }
 
-TEST_CASE("a log truncated anywhere never fails, and gives its complete part", "[log]") {
+TEST_CASE("a log truncated anywhere never fails, and its complete part is read", "[log]") {
   const std::string text = text_of("pytorch-2.11-cudnn-9.19-decode-bf16.log.xz");
   const size_t graph = text.find("cudnnBackendFinalizeGraphVisualize");
   for (size_t size = 0; size < text.size(); size += 9973) {

@@ -1,4 +1,4 @@
-// Several logs as one: equal graphs occur once, with the place of each.
+// Several logs as one: equal graphs occur once, with each place.
 #include "replay/merged_history.hpp"
 
 #include <fmt/format.h>
@@ -56,7 +56,7 @@ TEST_CASE("an engine config rejected in one process and accepted in another work
   CHECK(both.findings.engine_configs[0].check.supported);
 }
 
-TEST_CASE("replay takes several logs and folders of logs, each distinct graph once", "[replay]") {
+TEST_CASE("replay accepts several logs and folders of logs, each distinct graph once", "[replay]") {
   const std::string logs = "tests/fixtures/logs/frameworks/";
   const std::string gqa = logs + "pytorch-train-gqa-bf16.log.xz", dropout = logs + "pytorch-train-dropout-bf16.log.xz";
   const TemporaryFolder folder;
@@ -79,7 +79,7 @@ TEST_CASE("replay takes several logs and folders of logs, each distinct graph on
   CHECK_THAT(run.out, !ContainsSubstring("cudnn-2.log.xz"));
   CHECK_THAT(run.out, ContainsSubstring("executed 2 times"));
 
-  // In the command that repeats the question, a number means the same graph.
+  // In the command that repeats the question, the graph's number means the same graph.
   const Json two =
       run_attnprobe(fmt::format("replay {} {} --graph 3 --target t4 --mode A --format json", gqa, dropout)).json();
   REQUIRE(two["results"].size() == 1);

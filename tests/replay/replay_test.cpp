@@ -1,4 +1,4 @@
-// The commands replay and explain, on real logs of PyTorch and JAX and on logs that cuDNN writes during the test.
+// The commands replay and explain, on real logs of PyTorch and JAX and on logs that cuDNN writes during the tests.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -119,7 +119,7 @@ TEST_CASE("logs of PyTorch and JAX on an H200 replay identically, with every gra
     CHECK(check_agrees(logs + "frameworks/" + name + ".log.xz") == expected);
 }
 
-TEST_CASE("a refusal by cudnn-frontend is in no log: replay gives candidates, explain names the rule",
+TEST_CASE("a refusal by cudnn-frontend is not in cuDNN's log: replay lists candidates, explain names the rule",
           "[replay][explain]") {
   const std::map<std::string, std::string> rules{{"pytorch-refused-head-dim-20", "head_dim_8"},
                                                  {"pytorch-refused-heads", "heads"},
@@ -149,7 +149,7 @@ TEST_CASE("without --target, replay asks about the log's own GPU", "[replay]") {
   CHECK(contains(run.out, "graph 1 on h200: as in the log, engine by engine and reason by reason"));
 }
 
-TEST_CASE("a replay for another GPU says why it is not compared, and advises as for a config", "[replay]") {
+TEST_CASE("a replay for another GPU states why it is not compared, and advises as for a config", "[replay]") {
   const Run run = run_attnprobe("replay " + pytorch + " --target l40s,t4 --mode A -v");
   CHECK(run.exit_code == 1);  // a T4 has no attention
   CHECK(contains(run.out, "graph 1 on l40s: not compared with the log: the log is of NVIDIA H200"));
@@ -188,7 +188,7 @@ TEST_CASE("the report of a replay validates against the schema", "[replay]") {
   CHECK(Json::parse(read_text(report))["replay"]["graphs"][0]["agreements"].size() == 2);
 }
 
-TEST_CASE("replay --to-config gives a config with the log's graph hash", "[replay]") {
+TEST_CASE("replay --to-config writes a config with the log's graph hash", "[replay]") {
   const TemporaryFolder folder;
   for (const auto& log : {pytorch, decode, jax}) {
     const std::string config = (folder.path() / "config.json").string();
@@ -199,7 +199,7 @@ TEST_CASE("replay --to-config gives a config with the log's graph hash", "[repla
   }
 }
 
-TEST_CASE("replay --to-config names the file with a graph that no config builds", "[replay]") {
+TEST_CASE("replay --to-config names the file if no config builds its graph", "[replay]") {
   const std::string log = "tests/fixtures/frontend-graphs.jsonl.xz";
   const Run run = run_attnprobe("replay " + log + " --to-config -o /dev/null");
   INFO(run.err);
@@ -337,7 +337,7 @@ TEST_CASE("explain: facts missing from a pasted error stack are omitted", "[expl
   CHECK_FALSE(contains(run.out, "BACKEND_?_DESCRIPTOR"));
 }
 
-TEST_CASE("explain: an exception's text is enough to name who refused and the next step", "[explain]") {
+TEST_CASE("explain: an exception's text suffices to name who refused and the next step", "[explain]") {
   const Run run = run_attnprobe("explain -", {},
                                 "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans "
                                 "support the graph.\n");
@@ -388,7 +388,7 @@ TEST_CASE("a damaged line of cudnn-frontend's JSON is skipped and named", "[repl
     const std::string& good = graphs[below(graphs.size())];
     std::string bad = graphs[below(graphs.size())];
     for (size_t change = 0; change <= below(3); ++change) {
-      const size_t at = below(bad.size() - 50) + 12;  // after the words that mark a graph
+      const size_t at = below(bad.size() - 50) + 12;  // after the words that identify a graph
       switch (below(4)) {
         case 0:
           bad[at] = static_cast<char>(random());

@@ -84,7 +84,7 @@ TEST_CASE("each cell is one line, and a lock file round-trips", "[baseline]") {
   }
 }
 
-TEST_CASE("lines are sorted by config, GPU and version, whatever the order of cells", "[baseline]") {
+TEST_CASE("lines are sorted by config, GPU and version, for any order of cells", "[baseline]") {
   CellTable cells;
   cells.axes.configs = {"b", "a"};
   cells.axes.targets = {{"t4", "", "", "", 75}, {"h200", "", "", "", 90}};
@@ -100,7 +100,7 @@ TEST_CASE("lines are sorted by config, GPU and version, whatever the order of ce
                                            "b t4 9.8.0 yes 1\nb t4 9.10.0 yes 1\n");
 }
 
-TEST_CASE("150 cells fit into 10 kB, at 60 bytes a cell", "[baseline]") {
+TEST_CASE("150 cells fit in 10 kB, at 60 bytes per cell", "[baseline]") {
   CellTable cells;
   cells.axes.configs = {"bert-large-train-512",   "llama3-70b-prefill-8k",  "llama3-70b-decode",
                         "mistral-7b-window-4096", "deepseek-v3-prefill",    "gemma-7b-train-backward",
@@ -151,7 +151,7 @@ TEST_CASE("cells on only one side are new or not asked, and single versions are 
   CellTable part = table(yes(1));
   part.cells.clear();
   CHECK(compare(lock, part).changes.empty());
-  // Cells that the machine broke do not count as asked.
+  // Cells that failed because of the machine do not count as asked.
   CellAnswer broken = no("");
   broken.environment_broken = true;
   const CellTable unasked = table(broken);

@@ -1,4 +1,4 @@
-// cells.jsonl: which runs may resume it.
+// cells.jsonl: the runs that may resume it.
 #include "report/model/cell_log.hpp"
 
 #include <cerrno>
@@ -28,7 +28,7 @@ asking::PlanOptions usual() {
   return options;
 }
 
-// A matrix that was begun, with a cuDNN that is only files.
+// An unfinished matrix, with a cuDNN that consists only of files.
 class Begun {
  public:
   Begun() {
@@ -44,7 +44,7 @@ class Begun {
   std::filesystem::path file() const { return folder_.path() / "cells.jsonl"; }
   std::filesystem::path library() const { return folder_.path() / "libcudnn.so.9"; }
   CellHeader header() const { return header_of(matrix, libraries, options, "title", "attnprobe matrix two.json"); }
-  // "" if a run may resume; else the reason.
+  // "" if a run may resume; otherwise the reason.
   std::string refusal() const {
     const std::string message = usage_error([&] { CellLog(file(), header(), Present::resume); });
     if (message == "no error") return "";
@@ -105,7 +105,7 @@ TEST_CASE("only the same matrix resumes a cell file, and the error names the dif
     CHECK(contains(other.refusal(), "\"--mode A"));
     CHECK(contains(other.refusal(), "--data large"));
     other.options = usual();
-    other.options.jobs = 3;  // changes no answer
+    other.options.jobs = 3;  // does not change answers
     CHECK(other.refusal().empty());
   }
 }

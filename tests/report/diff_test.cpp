@@ -75,7 +75,7 @@ TEST_CASE("each kind of change has its name", "[diff]") {
   composite.pattern = "sdpa_composite";
   unified.pattern = "sdpa_unified";
   CHECK(change(composite, unified) == "graph_changed");
-  // The C++ after " at: " changes between versions, and 9.23 writes the same choice with other knobs.
+  // The C++ after " at: " changes between versions, and 9.23 writes the same choice with different knobs.
   CHECK(change(answer("unsupported", "too large at: a > b"), answer("unsupported", "too large at: a_ > b_")).empty());
   auto old_knobs = good, new_knobs = good, other_value = good;
   old_knobs.engines[0].knobs = "KERNEL_CFG=7";
@@ -110,7 +110,7 @@ TEST_CASE("the same engine config with different machine code is a kernel change
                              {"shared_memory", 1}});
   CHECK(contains(cells_summary(table(other)), "; 1 plan holds 1 kernel"));
   CHECK_FALSE(contains(cells_summary(table(answer("supported", "", {engine(2)}))), "kernel"));
-  // A report without plans knows no kernels.
+  // A report without plans has no kernels.
   CHECK(change(before, answer("supported", "", {engine(2)})).empty());
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("times of the fastest correct engine config differ only beyond the tol
   CHECK(change(timed(1.0, 2.0), timed(0.80, 2.0)) == "faster");
   CHECK(change(timed(1.0, 2.0), timed(3.0, 1.0)).empty());
   auto wrong = timed(1.0, 2.0);
-  wrong.engines[0].run = "wrong_result";  // speed does not count
+  wrong.engines[0].run = "wrong_result";  // speed is not compared
   wrong.engines[0].works = false;
   CHECK(change(timed(1.0, 2.0), wrong) == "slower");
 }
@@ -255,7 +255,7 @@ TEST_CASE("a cell file with a value of the wrong type is refused with line and l
   CHECK(load_cells(folder.file("good.jsonl", header(axes) + "{\"cell\":[0,0,0],\"met\":true}\n")).cells.size() == 1);
   CHECK(refusal(header(axes) + "{\"cell\":[0,0,0],\"met\":1}\n") ==
         "cells.jsonl:2: /met: 1 is not a boolean; allowed: true, false");
-  // If a cell occurs twice, the later line counts, and the message names it.
+  // If a cell occurs twice, the later line applies, and the message names it.
   CHECK(
       refusal(header(axes) + "{\"cell\":[0,0,0],\"met\":true}\n{\"cell\":[0,0,0],\"modes\":[{\"viable\":\"x\"}]}\n") ==
       "cells.jsonl:3: /modes/0/viable: \"x\" is not an integer");

@@ -1,5 +1,5 @@
 // Errata files for cudnn-frontend. The handling of tags and rules was compared with cudnn-frontend 1.17.0 and 1.23.0
-// themselves, for 700 random configs on two simulated GPUs. The tags here are those of 1.17.0.
+// for 700 random configs on two simulated GPUs. The tags here are from 1.17.0.
 #include "report/model/errata.hpp"
 
 #include "attention/config.hpp"
@@ -171,7 +171,7 @@ TEST_CASE("Answers of cuDNN are not errata", "[errata]") {
 }
 
 TEST_CASE("A plan that kills the worker while building is an erratum", "[errata]") {
-  probe::EngineConfigFindings deadly;  // it has no plan: the worker did not come back
+  probe::EngineConfigFindings deadly;  // there is no plan, because the worker was lost
   deadly.engine = 12;
   deadly.knobs = {{"KERNEL_CFG", 7}};
   const auto fine = built(2, {{"KERNEL_CFG", 7}}, "CUDNN_STATUS_SUCCESS");
@@ -205,14 +205,14 @@ TEST_CASE("A repeated observation gives the same rule, and another GPU or cuDNN 
   CHECK(errata({&first, &other_shape})["rules"].size() == 4);
 }
 
-TEST_CASE("A rule lists correct runs that it blocks too", "[errata]") {
+TEST_CASE("A rule lists the correct runs that it also blocks", "[errata]") {
   const answer::Answer wrong =
       result_of(causal, {ran(2, {{"KERNEL_CFG", 3}}, "wrong_result"), ran(2, {{"KERNEL_CFG", 31}}, "ok"),
                          ran(2, {{"KERNEL_CFG", 13}}, "ok"), ran(21, {{"KERNEL_CFG", 3}}, "ok")});
   const answer::Answer right = result_of(causal + R"(, "batch": 4)", {ran(2, {{"KERNEL_CFG", 3}}, "ok")});
   answer::Answer newer = right;
   newer.cudnn_version = 92000;
-  // As many operations, but different ones: only the form without names confuses them.
+  // The same number of different operations: only the form without names confuses them.
   answer::Answer other_graph = right;
   other_graph.graph.graph.operations.back() = graph::Reshape{};
 

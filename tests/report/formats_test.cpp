@@ -57,7 +57,7 @@ TEST_CASE("Every format is listed by --help and writes its output", "[formats]")
   CHECK_THAT(wrong.err, ContainsSubstring("\"docx=x\" is not FORMAT=FILE; allowed formats: \"table\", \"json\""));
 }
 
-TEST_CASE("A measurement's table row puts it into JSON, schema, text, CSV and page", "[formats]") {
+TEST_CASE("A measurement's table row adds it to JSON, schema, text, CSV and page", "[formats]") {
   const answer::Answer result = timed_result();
   const auto& config = result.findings.engine_configs.at(0);
   const Json time = to_json(result)["engine_configs"][0]["time"];
@@ -101,7 +101,7 @@ TEST_CASE("The schema names exactly the members of a result", "[formats]") {
 
 namespace {
 
-// Cells with every kind of message for a reader.
+// Cells with every kind of message for readers.
 CellTable told_table() {
   CellTable table;
   table.axes.configs = {"plain", "odd"};

@@ -46,7 +46,7 @@ std::string first_field(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("CSV contains no formulas and unchanged numbers", "[hostile]") {
+TEST_CASE("CSV contains no formulas, and numbers are unchanged", "[hostile]") {
   CHECK(first_field("=cmd|' /C calc'!A0") == "'=cmd|' /C calc'!A0");
   CHECK(first_field("+1+2") == "'+1+2");
   CHECK(first_field("-1+2") == "'-1+2");
@@ -85,7 +85,7 @@ TEST_CASE("A page contains no control character", "[hostile]") {
   CHECK(contains(page, "a\\u001b b\\u007f c"));
 }
 
-TEST_CASE("JUnit is valid XML whatever the text", "[hostile]") {
+TEST_CASE("JUnit is valid XML for any text", "[hostile]") {
   const TemporaryFolder folder;
   const std::string name = "n\"'<>&]]>\x01\x1b\xef\xbf\xbe\xef\xbf\xbf\xed\xa0\x80\xff\u202e";
   const auto file = folder.file("r.xml", in_format("junit", name, name + "\n::error::x ##[error]y"));

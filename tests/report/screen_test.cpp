@@ -47,7 +47,7 @@ size_t widest_line(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("A refused config shows the reason, the requirement and the probed fixes", "[text]") {
+TEST_CASE("A refused config shows the reason, the requirement and the confirmed fixes", "[text]") {
   auto result = answer_on("bert", "a100", answer::Verdict::unsupported, "d is not a multiple of 8");
   result.root_cause->advice = {"head dimension 104\nattnprobe --head-dim 104"};
   result.root_cause->in_general = "Pad it.";

@@ -50,7 +50,7 @@ TEST_CASE("Colour codes have no width", "[text]") {
         "\x1b[1;32mok\x1b[0m     x\nthree  y\n");
 }
 
-TEST_CASE("A character outside ASCII takes one column", "[text]") {
+TEST_CASE("A character outside ASCII counts as one column", "[text]") {
   CHECK(aligned({{"é…Kᵀ", "x"}, {"abcde", "y"}}, 0) == "é…Kᵀ   x\nabcde  y\n");
 }
 
@@ -86,12 +86,12 @@ TEST_CASE("The suggested word is one typo away", "[text]") {
   CHECK(nearest("heads_k", words) == "heads_kv");
 }
 
-TEST_CASE("A prefix of a word is suggested too", "[text]") {
+TEST_CASE("A word is also suggested for its prefix", "[text]") {
   CHECK(nearest("seq", {"heads", "seqlen_kv"}) == "seqlen_kv");
   CHECK(nearest("se", {"heads", "seqlen_kv"}).empty());
 }
 
-TEST_CASE("A word unlike all others has no suggestion", "[text]") {
+TEST_CASE("There is no suggestion for a word unlike all others", "[text]") {
   CHECK(nearest("voodoo", {"heads", "seqlen"}).empty());
   CHECK(nearest("x", {}).empty());
   CHECK(did_you_mean("voodoo", {"heads"}).empty());

@@ -82,7 +82,7 @@ TEST_CASE("An unset value fails every operator except set and not", "[rules]") {
   CHECK(holds_in(R"({"window_left": {"set": true, "max": 5}})", R"({"window_left": 5})"));
 }
 
-TEST_CASE("A meaningless condition is an error", "[rules]") {
+TEST_CASE("An invalid condition is an error", "[rules]") {
   CHECK(refused_condition(R"({"seqlen_k": 5})") ==
         "here: /seqlen_k: unknown key \"seqlen_k\" (did you mean \"seqlen_kv\"?)");
   CHECK_THAT(refused_condition(R"({"sm": {"minimum": 5}})"),
@@ -146,7 +146,7 @@ TEST_CASE("The flat problem has the config's values", "[rules]") {
   const Json ragged = flat(R"({"layout": "thd", "mask": "padding", "pass": "bprop", "ragged_stats": false})");
   CHECK(ragged["ragged"] == true);
   CHECK(ragged["ragged_stats"] == false);
-  CHECK(ragged["stats"] == false);  // an input there
+  CHECK(ragged["stats"] == false);  // an input in bprop
   CHECK(ragged["dqkv_dtype"] == "f16");
   const Json fp8 = flat(R"({"dtype": "fp8_e4m3", "o_dtype": "bf16"})");
   CHECK(fp8["fp8"] == true);

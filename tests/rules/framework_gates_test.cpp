@@ -78,7 +78,7 @@ TEST_CASE("every framework rule matches its affected example and none of its una
         CHECK_FALSE(holds(rule.when, unaffected));
       }
       if (gate.all_reasons) continue;
-      // The framework stops at this rule in every release that has it.
+      // The framework stops at this rule in every release with the rule.
       for (const GateRelease& release : gate.releases) {
         const auto rules = rules_in_order(gate, release.version);
         const auto own = std::find(rules.begin(), rules.end(), &rule);
@@ -105,7 +105,7 @@ TEST_CASE("an ordinary call is not refused by the newest release of any framewor
   }
 }
 
-TEST_CASE("frameworks and releases have common spellings", "[rules]") {
+TEST_CASE("frameworks and releases are read in common spellings", "[rules]") {
   for (const char* word : {"torch==2.11", "torch 2.11", "torch@2.11.0", "PyTorch 2.11", "pytorch==v2.11.0",
                            "torch==2.11.0+cu130", "Torch = 2.11"}) {
     INFO(word);
@@ -228,7 +228,7 @@ TEST_CASE("an unknown framework or a missing release is refused with the allowed
   CHECK_THAT(refused_words(""), ContainsSubstring("\"\" is an unknown framework"));
 }
 
-TEST_CASE("PyTorch refuses dropout 0.1 since 2.12, and accepts 0.125", "[rules]") {
+TEST_CASE("PyTorch refuses dropout 0.1 from 2.12 on, and accepts 0.125", "[rules]") {
   const GateAnswer refused = answer("torch", with_dropout("0.1"), 89);
   CHECK(refused.takes == Takes::refused);
   CHECK(refused.text == "PyTorch 2.15.0 refuses dropout 0.1 (not a multiple of 1/16), since 2.12.0");
@@ -259,7 +259,7 @@ TEST_CASE("PyTorch refuses dropout 0.1 since 2.12, and accepts 0.125", "[rules]"
   }
 }
 
-TEST_CASE("a refusal is dated by the releases that refuse exactly this call", "[rules]") {
+TEST_CASE("a refusal has the first and last release that refuse exactly this call", "[rules]") {
   const std::string wide = R"({"heads": 8, "seqlen": 1024, "head_dim": 256, "dtype": "bf16"})";
   // Hopper: refused up to 2.7, accepted from 2.8, and refused again from 2.14 with a cuDNN before 9.22.1.
   const GateAnswer old = answer("torch==2.7", wide, 90);
@@ -294,7 +294,7 @@ TEST_CASE("a config that no call of the framework can express is neither refused
       "PyTorch 2.15.0 refuses head dimensions 65/65 (not multiples of 8); its call has no argument for an attention sink");
   const std::string trained = R"({"heads": 8, "seqlen": 1024, "head_dim": 128, "dtype": "bf16", "pass": "bprop"})";
   CHECK(answer("vllm", trained, 100).text == "vLLM 0.33.0 has no argument for training (it is for inference)");
-  // Transformer Engine has them.
+  // Transformer Engine's call has arguments for them.
   CHECK(answer("te", R"({"heads": 8, "seqlen": 1024, "head_dim": 64, "sink": true})", 90).takes == Takes::yes);
 }
 
@@ -334,7 +334,7 @@ TEST_CASE("a config becomes the framework call that requests it", "[rules]") {
   CHECK(paged["units"] == 64);
   CHECK(call_of(engine, decoding, 90)["kv_cache"] == true);
   CHECK(answer("vllm", decoding, 100).text == "vLLM 0.33.0 does not ask cuDNN for language models");
-  // Values from the call itself win.
+  // Values from the call itself take precedence.
   const auto spec =
       attention::parse_configs(R"({"heads": 8, "heads_kv": 2, "seqlen": 512, "head_dim": 64})", "test").at(0).spec;
   const Json given = describe_gate_call(*torch.gate, spec, asked_cudnn, 90, {{"enable_gqa", false}});

@@ -1,4 +1,4 @@
-// cudnn-frontend's own engines: the data is valid, and each engine supports exactly what it should.
+// cudnn-frontend's own engines: the data is valid, and each engine supports exactly the expected problems.
 #include "rules/frontend_engines.hpp"
 
 #include <map>
@@ -46,7 +46,7 @@ TEST_CASE("The engines of cudnn-frontend are read with sources and messages", "[
   CHECK(by_default == 8);
 }
 
-TEST_CASE("Every engine of cudnn-frontend supports its example but not the neighbours", "[rules]") {
+TEST_CASE("Every engine of cudnn-frontend supports its example but not similar problems", "[rules]") {
   for (const FrontendEngineRule& rule : frontend_engine_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -68,7 +68,7 @@ TEST_CASE("An engine of cudnn-frontend can support what cuDNN refuses", "[rules]
         Ids{"sdpa_bwd_sm107_d512"});
   CHECK(serving(R"({"pass": "bprop", "sm": 90, "head_dim_qk": 512, "head_dim_v": 512})").empty());
   CHECK(serving(R"({"sm": 90, "head_dim_qk": 512, "head_dim_v": 512})") == Ids{"sdpa_fwd_prefill_sm90"});
-  // None supports dropout, or a GPU below sm_80.
+  // No engine supports dropout, or a GPU below sm_80.
   CHECK(serving(R"({"sm": 100, "dropout": 0.125})").empty());
   CHECK(serving(R"({"sm": 75})").empty());
   CHECK(serving(R"({"sm": 100, "pattern": "two_matmul"})").empty());

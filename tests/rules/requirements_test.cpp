@@ -1,4 +1,5 @@
-// Version rules: the data is valid, every entry applies only where it should, and rules do not change cuDNN's answer.
+// Version rules: the data is valid, every entry applies only to the right problems, and rules do not change cuDNN's
+// answer.
 #include <algorithm>
 #include <set>
 
@@ -144,9 +145,9 @@ TEST_CASE("The symptoms of a known bug are data", "[rules]") {
   }
 }
 
-// ---- every entry, where it applies and where it does not
+// ---- problems to which each entry applies or does not apply
 
-TEST_CASE("Every requirement is unmet in its example but met in the neighbours", "[rules]") {
+TEST_CASE("Every requirement is unmet in its example but met in similar problems", "[rules]") {
   for (const auto& rule : requirement_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -173,7 +174,7 @@ TEST_CASE("Every requirement is unmet in its example but met in the neighbours",
   }
 }
 
-TEST_CASE("Every known bug affects its example but not the neighbours", "[rules]") {
+TEST_CASE("Every known bug affects its example but not similar problems", "[rules]") {
   for (const auto& rule : known_bug_rules()) {
     const std::string& id = rule.entry.id;
     INFO(id);
@@ -189,7 +190,7 @@ TEST_CASE("Every known bug affects its example but not the neighbours", "[rules]
   }
 }
 
-TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, but not the neighbours", "[rules]") {
+TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, but not similar problems", "[rules]") {
   for (const std::string& release : attention::frontend_releases) {
     size_t reached = 0;
     for (const auto& rule : frontend_rules(release).refusals) {
@@ -207,7 +208,8 @@ TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, but 
   }
 }
 
-TEST_CASE("Every requirement of the unified operation makes its example composite, but not the neighbours", "[rules]") {
+TEST_CASE("Every requirement of the unified operation makes its example composite, but not similar problems",
+          "[rules]") {
   const auto choice = [](const Case& c) { return build::choose_as_frontend(c.spec, {c.cudnn, c.sm}); };
   for (const std::string& release : attention::frontend_releases)
     for (const auto& need : frontend_rules(release).unified) {
@@ -374,7 +376,7 @@ TEST_CASE("A framework's gate is one data file with keys, messages with values, 
 
 namespace {
 
-// 9.19's answers; other versions break other rules.
+// 9.19's answers; other versions violate other rules.
 bool is_9_19() {
   static const CudnnVersion version = probe_one(R"({"heads": 8, "seqlen": 128, "head_dim": 64})", "h200").cudnn_version;
   return version >= 91900 && version < 92000;
@@ -407,7 +409,7 @@ TEST_CASE("A refusal by cuDNN includes its requirement", "[rules][probe]") {
   CHECK(result.frontend->id == "mxfp8_version");
 }
 
-TEST_CASE("A known bug is a warning, whatever the verdict", "[rules][probe]") {
+TEST_CASE("A known bug is a warning for any verdict", "[rules][probe]") {
   if (!is_9_19()) return;
   const auto decode =
       R"({"heads_q": 32, "heads_kv": 4, "seqlen_q": 1, "seqlen_kv": 4096, "head_dim": 128, "dtype": "bf16"})";

@@ -1,4 +1,4 @@
-// Follows advice that names a cuDNN version: with that version, the reason for the advice is gone.
+// Follows advice that names a cuDNN version: with that version, the reason for the advice no longer applies.
 #include <algorithm>
 #include <map>
 #include <regex>

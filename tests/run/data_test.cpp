@@ -103,7 +103,7 @@ TEST_CASE("Angles of a rotary embedding are equal for both halves, and rotated K
   CHECK(rope.of("rotated K").use == run::Use::output);
 }
 
-TEST_CASE("fp8 in the unified operation: scales undo each other, MXFP8's are 1", "[run]") {
+TEST_CASE("fp8 in the unified operation: scales cancel each other, MXFP8's are 1", "[run]") {
   const Planned one(R"("dtype": "fp8_e4m3")");
   CHECK(one.of("scale S").fill.a * one.of("descale S").fill.a == 1);
   CHECK(one.of("scale O").fill.a == 32);

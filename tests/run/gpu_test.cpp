@@ -24,7 +24,7 @@ std::vector<gpu::Target> gpus() {
   return found;
 }
 
-// The part that must be equal between a real and a simulated walk: all that cuDNN said, without times.
+// The part that must be equal between a real and a simulated walk: everything from cuDNN, without times.
 Json answer(const Json& result) {
   Json configs = result["engine_configs"];
   return {{"verdict", result["verdict"]},

@@ -1,5 +1,5 @@
-// Whether wrong results are told from rounded ones. Plans that round like kernels must pass. Plans with one error in
-// addition must be found, for all types. `ATTNPROBE_MUTANTS=FILE` writes the figures of docs/running.md.
+// Whether wrong results are distinguished from rounded results. Plans that round like kernels must pass; plans with an
+// additional error must be detected, for all types. `ATTNPROBE_MUTANTS=FILE` writes the figures of docs/running.md.
 #include <fmt/format.h>
 
 #include <cstdlib>
@@ -119,7 +119,7 @@ std::string worst_of(const probe::RunFindings& found) {
   return text;
 }
 
-// A change that no comparison of rounded outputs can see: over all outputs it is smaller than each one's own rounding.
+// A change that no comparison of rounded outputs can see: in every output it is smaller than the output's own rounding.
 bool is_small(const Case& c, double change) {
   return change < 1.25 * run::rounding_of(c.spec.dtype).unit;
 }
@@ -132,7 +132,7 @@ void check(const std::string& config, run::DataRegime data = run::DataRegime::no
   const auto right = c.verify({});
   INFO("rounded: " << worst_of(right));
   CHECK(right.status == probe::RunStatus::ok);
-  // All of them before any is verified, because another dropout mask changes the inputs.
+  // Computes all of them before verifying any, because another dropout mask changes the inputs.
   const auto exact = c.compute({});
   std::vector<double> changes;
   for (const Mutant& mutant : mutants()) changes.push_back(difference(exact, c.compute(mutant.slip)));
@@ -249,7 +249,7 @@ TEST_CASE("random plans that differ only by rounding are correct with every kind
     if (!config) continue;
     run::RunOptions options;
     options.seed = seed;
-    // Scales of fp8 fit standard normal data.
+    // Scales of fp8 suit standard normal data.
     const bool fp8 = (*config)["dtype"].get<std::string>().starts_with("fp8");
     // cudnn-frontend's graph for it omits the mask in dP: not attention.
     if (fp8 && (*config)["pass"] == "bprop" && config->contains("dropout")) continue;
@@ -257,7 +257,7 @@ TEST_CASE("random plans that differ only by rounding are correct with every kind
     if (config->contains("paged") && !config->value("mask", Json::object()).contains("padding")) continue;
     options.data = EnumNames<run::DataRegime>::table[fp8 ? seed % 2 : seed % 6].first;
     try {
-      // Where a slope jumps, at a score of exactly 0, either value is right.
+      // Where a derivative jumps, at a score of exactly 0, both values are correct.
       const std::string text = config->dump();
       const bool jumps = text.find("\"max\"") != std::string::npos || text.find("\"relu\"") != std::string::npos ||
                          text.find("\"abs\"") != std::string::npos;
@@ -279,15 +279,15 @@ TEST_CASE("random plans that differ only by rounding are correct with every kind
   CHECK(checked >= 1000);
 }
 
-// Plans may round these to other values than the reference, and be as right.
+// Plans may round these to other values than the reference and be equally correct.
 TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]") {
   using namespace run::kernels;
-  // relu's slope at a score of 1e-7, known to 1e-7: 0 or 1; at 0.01 it is certain, and at an exact 0.
+  // relu's derivative at a score of 1e-7 ± 1e-7 is 0 or 1; at 0.01, and at an exact 0, it is certain.
   CHECK(pointwise_variance(mode_RELU_BWD, 1e-7, 2, 0, 2, 1e-14, 0) >= 4);
   CHECK(pointwise_variance(mode_RELU_BWD, -1e-7, 2, 0, 0, 1e-14, 0) >= 4);
   CHECK(pointwise_variance(mode_RELU_BWD, 0.01, 2, 0, 2, 1e-14, 0) < 1e-6);
   CHECK(pointwise_variance(mode_RELU_BWD, 0, 2, 0, 0, 1e-14, 0) == 0);
-  // exp(-1e10) is 0, unless the exponent is known to 1e10 only.
+  // exp(-1e10) is 0, unless the exponent is uncertain by 1e10.
   CHECK(pointwise_variance(mode_EXP, -1e10, 0, 0, 0, 4e20, 0) > 1e30);
   CHECK(pointwise_variance(mode_EXP, -1e10, 0, 0, 0, 1, 0) == 0);
   // Five heads' dBias nearly cancel, and each partial sum was rounded to f16.
@@ -309,7 +309,7 @@ TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]"
   CHECK(sums[1] < 4 * of_values);
 }
 
-// cuDNN gives 1e-7 for these, and a relative limit on zero allows nothing.
+// cuDNN returns 1e-7 for these, and a relative limit on zero allows no error.
 TEST_CASE("gradients of zero have a rounding tolerance", "[run]") {
   for (const char* config :
        {R"("seqlen_q": 1, "seqlen_kv": 1, "mask": "padding_causal")",
@@ -325,7 +325,7 @@ TEST_CASE("gradients of zero have a rounding tolerance", "[run]") {
           return run::view_of(c.built.graph, t, static_cast<char*>(c.problem->pointers().at(t.uid)), {});
       throw std::runtime_error("no " + name);
     };
-    // dQ = dS K, and one key is visible.
+    // dQ = dS K, with one visible key.
     auto with_gradient = [&](double d_s) {
       return c.problem->verify(
           [&] {

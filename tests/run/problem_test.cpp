@@ -241,7 +241,7 @@ TEST_CASE("random configs: the interpreter and plain attention agree", "[run][sl
   CHECK(checked >= 80);
 }
 
-TEST_CASE("a plan that computes the wrong thing is detected", "[run]") {
+TEST_CASE("a plan with wrong results is detected", "[run]") {
   const std::string config = fmt::format(R"({{"pattern": "sdpa_composite", "pass": "fprop_train", {}}})", small);
   SECTION("one element") {
     Case c(config);

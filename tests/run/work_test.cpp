@@ -100,7 +100,7 @@ TEST_CASE("Pairs under masks, counted by hand", "[work]") {
   CHECK(pairs(2, 5, causal) == 1 + 2);
   CHECK(pairs(2, 5, bottom_right) == 4 + 5);
   CHECK(pairs(5, 2, causal) == 1 + 2 + 2 + 2 + 2);
-  CHECK(pairs(5, 2, bottom_right) == 1 + 2);  // three rows see nothing
+  CHECK(pairs(5, 2, bottom_right) == 1 + 2);  // three rows see no key
   CHECK(pairs(4, 4, band(1, 0, Alignment::top_left)) == 1 + 2 + 2 + 2);
   CHECK(pairs(4, 4, band(1, {}, Alignment::top_left)) == 4 + 4 + 3 + 2);
 }
@@ -127,7 +127,7 @@ TEST_CASE("Each batch entry has its own lengths and bottom-right corner", "[work
   AttentionSpec spec = spec_of(10, 10, bottom_right);
   spec.batch = 3;
   spec.mask.padding = true;
-  CHECK(unmasked_pairs(spec) == 3 * 55);  // no lengths given: the full ones
+  CHECK(unmasked_pairs(spec) == 3 * 55);  // without lengths: the full lengths
   spec.mask.seqlens_q = {2, 5, 0};
   spec.mask.seqlens_kv = {5, 2, 7};
   CHECK(unmasked_pairs(spec) == 9 + 3 + 0);
@@ -270,7 +270,7 @@ TEST_CASE("Peak bandwidths", "[work]") {
 
 // ---- rates
 
-TEST_CASE("A time gives rates", "[work]") {
+TEST_CASE("Rates follow from a time", "[work]") {
   probe::TimeFindings findings;
   add_rates(findings, 1e12, 1e9, h100, DataType::bf16);
   CHECK_FALSE(findings.tflops);

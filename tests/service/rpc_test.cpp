@@ -87,7 +87,7 @@ TEST_CASE("a call in source form is asked as with --torch", "[service]") {
   CHECK_THAT(refused({{"torch", "/etc/passwd"}}), ContainsSubstring("params/torch"));
 }
 
-TEST_CASE("a session keeps its workers, and a dead worker is not blamed on the graph", "[service]") {
+TEST_CASE("a session keeps its workers, and a lost worker is not blamed on the graph", "[service]") {
   const size_t before = children();
   {
     service::Rpc rpc("");
@@ -228,7 +228,7 @@ TEST_CASE("a call of PyTorch is answered with its gate", "[service]") {
   CHECK_THAT(results[0].at("but")[0].at("text").get<std::string>(), ContainsSubstring("enable_gqa"));
 }
 
-TEST_CASE("limits accepts a config without the varied field, as the command line does", "[service]") {
+TEST_CASE("limits accepts a config without the varied field, like the command line", "[service]") {
   service::Rpc rpc("");
   const Json answer = asked(rpc, request(3, "limits",
                                          {{"field", "head_dim=8:160:8"},
@@ -309,7 +309,7 @@ TEST_CASE("a cancelled request ends soon with partial results", "[service]") {
   }
 }
 
-TEST_CASE("serve answers each line, whatever it contains", "[service][app]") {
+TEST_CASE("serve answers each line, for any content", "[service][app]") {
   const Run run =
       run_attnprobe("serve --stdio", {},
                     request(1, "version", nullptr) + "\n\nnonsense\n" + request(2, "targets", nullptr) + "\n\xff\n");
@@ -340,7 +340,7 @@ TEST_CASE("serve ends with an error if its answers are lost or its input is unre
     CHECK(run.exit_code == 3);
     CHECK_THAT(run.err, ContainsSubstring("standard input: cannot be read"));
   }
-  // It does not wait for more of its input.
+  // serve does not wait for more input.
   const TemporaryFolder folder;
   const Run waiting =
       shell(fmt::format("mkfifo {0}; exec 9<>{0}; cat >&9; exec timeout 20 {1} serve --stdio < {0} > /dev/full",
@@ -349,7 +349,7 @@ TEST_CASE("serve ends with an error if its answers are lost or its input is unre
   CHECK(waiting.exit_code == 3);
 }
 
-TEST_CASE("a line that is too long fails alone", "[service][app]") {
+TEST_CASE("only the line that is too long fails", "[service][app]") {
   const std::string behind = request(2, "version", nullptr) + "\n";
   const auto answers_of = [](const Run& run) {
     INFO(run.out << run.err);

@@ -26,7 +26,7 @@ struct Told {
   std::string config, target, cudnn, usable, reason;
 };
 
-// A report with these answers, as another attnprobe might have written it.
+// A report with these answers, as from another version of attnprobe.
 std::string report_of(const std::vector<Told>& told) {
   const std::map<std::string, int> sm{{"a100", 80}, {"h200", 90}, {"b200", 100}};
   Json results = Json::array();
@@ -77,7 +77,7 @@ class SiteFolder {
   TemporaryFolder folder_;
 };
 
-// Every address on a page that leads nowhere.
+// Every broken address on a page.
 std::vector<std::string> dead_links(const fs::path& site) {
   static const std::regex address("(?:href|src)=\"([^\"]*)\"");
   std::vector<std::string> dead;
@@ -118,7 +118,7 @@ TEST_CASE("A site's addresses come only from names, and no two names share one",
   }
   CHECK(address_of(std::string(300, 'a')).size() <= 100);
   CHECK(address_of(std::string(300, 'a')) != address_of(std::string(301, 'a')));
-  // The site's own folders are there.
+  // The site's own folders exist.
   CHECK(config_address("gpu") != "gpu");
   CHECK(config_address("badge").starts_with("badge-"));
 }
@@ -159,7 +159,7 @@ TEST_CASE("Consecutive versions with the same answer are one range, on the pages
   const std::string wide = config_address("wide head");
   CHECK_FALSE(fs::exists(site.path("site/badge/" + wide + "/a100.svg")));
   const Json config = site.json(wide + "/index.json");
-  // The words differ, though both are a no.
+  // The words differ, although both are a no.
   CHECK(config["cells"]["b200"].size() == 2);
   CHECK(config["answers"][config["cells"]["b200"][1]["answer"].get<size_t>()]["reason"] == "still too wide");
   CHECK_THAT(site.text(wide + "/index.html"), ContainsSubstring("colspan=\"3\" title=\"9.9.0 to 9.28.1: no\""));
@@ -226,7 +226,7 @@ TEST_CASE("Foreign text cannot act on a page", "[site][hostile]") {
     INFO(entry.path());
     CHECK_FALSE(contains(page, "<script>alert"));
     CHECK_FALSE(contains(page, "<img"));
-    // In the data's JSON a backslash precedes it.
+    // In the data's JSON it follows a backslash.
     CHECK_FALSE(contains(page.substr(0, page.find("id=\"data\"")), "\" onload"));
     CHECK_FALSE(contains(page, "\xe2\x80\xae"));
     ++pages;
@@ -243,7 +243,7 @@ TEST_CASE("A site replaces only another site", "[site]") {
   CHECK_FALSE(fs::exists(site.path("site/plain")));
   CHECK_THAT(site.text("index.html"), ContainsSubstring("<title>Of another</title>"));
 
-  // With wrong input the old site stays, and no other files remain.
+  // With wrong input the old site remains, without other files.
   site.write("broken.json", R"({"schema": "attnprobe/report/1", "results": [{"usable": 5}]})");
   const Run broken = site.make("broken.json");
   CHECK(broken.exit_code == 2);
@@ -264,7 +264,7 @@ TEST_CASE("A site replaces only another site", "[site]") {
   CHECK(file.exit_code == 2);
   CHECK_THAT(file.err, ContainsSubstring("fewer.json: it is not a folder"));
 
-  // Files that a user put into a site make it foreign.
+  // A folder with files of the user does not count as a site.
   for (const char* foreign : {"CNAME", ".git/HEAD", "other/notes.html", "badge/other/mine.svg", "empty/"}) {
     INFO(foreign);
     const fs::path path = site.path(std::string("site/") + foreign);
@@ -298,7 +298,7 @@ TEST_CASE("The next site removes leftovers of a killed run", "[site]") {
   site.write("fewer.json", report_of({{"other", "b200", "9.28.1", "yes", ""}}));
   REQUIRE(site.make("fewer.json").exit_code == 0);
   CHECK_FALSE(fs::exists(left));
-  CHECK(fs::exists(young));  // another process may just have made it
+  CHECK(fs::exists(young));  // another process may just have created it
   CHECK(fs::exists(other));
 }
 

@@ -1,4 +1,4 @@
-// The bill of real plans on simulated GPUs: what is foretold from a few compiled plans is what all of them hold.
+// The bill of real plans on simulated GPUs: predictions from a few compiled plans match all plans.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -33,7 +33,7 @@ TEST_CASE("a decode loop builds a plan for each length but few kernels", "[plans
   CHECK(all["compiled"] == 61);
   CHECK(few["plans"] == 61);
   CHECK(few["compiled"] < 61);
-  // Every kernel and its share is as compiling all of them shows.
+  // Every kernel and its share match the result of compiling all plans.
   std::map<std::string, int> foretold, compiled;
   for (const auto& kernel : few["kernels"]) foretold[kernel["identity"]] = kernel["plans"];
   for (const auto& kernel : all["kernels"]) compiled[kernel["identity"]] = kernel["plans"];
@@ -50,7 +50,7 @@ TEST_CASE("the bill shows plans, kernels, build time and savings of rounding up 
   CHECK(contains(run.out, "each compiled"));
   CHECK(contains(run.out, "multiples of 64"));
   CHECK(contains(run.out, " on the host, workspace up to "));
-  // cuDNN itself says whether one plan would do: for override_shapes it needs 9.21.
+  // cuDNN itself answers whether one plan suffices; override_shapes needs 9.21.
   CHECK(contains(run.out, "\noverride_shapes: refused: "));
   CHECK(contains(run.out, "\ndynamic_shapes: "));
   const auto lines = std::count(run.out.begin(), run.out.end(), '\n');
@@ -100,12 +100,12 @@ TEST_CASE("no shape is asked twice, even if several bucketings round up to it", 
   REQUIRE(bills.size() == 1);
   CHECK(bills[0].exact.refused.size() == 11);
   CHECK(bills[0].bucketed.size() >= 4);
-  // 60 to 70, then 128, 256 and 512; the longest with each way to one plan.
+  // 60 to 70, then 128, 256 and 512; the longest with each way to a single plan.
   CHECK(asked.size() == 11 + 3 + 2);
   for (const auto& [shape, times] : asked) CHECK(times == 1);
 }
 
-TEST_CASE("the build time is given as the measured range", "[plans_bill]") {
+TEST_CASE("the build time is reported as the measured range", "[plans_bill]") {
   plans::WorkloadBill found;
   found.target = *gpu::find("h100");
   found.exact.shapes = found.exact.plans = 200;

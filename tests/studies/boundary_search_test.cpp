@@ -29,7 +29,7 @@ BoundarySearch searched(const Range& range, const Answers& answers, std::vector<
   return search;
 }
 
-// The numbers of the range for which the runs give a wrong answer, or none, or two.
+// The numbers of the range for which the runs have a wrong answer, no answer, or two.
 size_t wrong(const BoundarySearch& search, const Range& range, const Answers& answers) {
   const auto runs = search.runs();
   size_t count = 0;
@@ -144,7 +144,7 @@ TEST_CASE("The numbers of a run are counted", "[limits]") {
   CHECK(count_of(Run{257, 263, 1, 8, 0}) == 7);
 }
 
-TEST_CASE("A row like an earlier one needs a fraction of the questions", "[limits]") {
+TEST_CASE("A row similar to an earlier one needs a fraction of the questions", "[limits]") {
   for (const auto& one : cases) {
     if (count_of(one.range) < 500) continue;
     INFO(one.name);
@@ -155,7 +155,7 @@ TEST_CASE("A row like an earlier one needs a fraction of the questions", "[limit
   }
 }
 
-TEST_CASE("A row unlike the earlier ones is searched separately", "[limits]") {
+TEST_CASE("A row that differs from earlier ones is searched separately", "[limits]") {
   const Range range{1, 1024};
   const auto up_to = [](int64_t end) { return [end](int64_t x) -> Label { return x % 8 == 0 && x <= end; }; };
   const auto before = searched(range, up_to(256)).runs();
@@ -165,10 +165,10 @@ TEST_CASE("A row unlike the earlier ones is searched separately", "[limits]") {
   }
 }
 
-// Bands of multiples, more irregular than those of kernels. They vary in beginning, end and divisor. A band no wider
-// than the first grid may be missed completely, and some are (279 of 300 are right at the time of writing).
+// Bands of multiples, more irregular than those of kernels. They vary in start, end and divisor. A band no wider than
+// the first grid may be missed completely, and some are (279 of 300 rows are correct).
 TEST_CASE("Random bands of multiples are found", "[limits]") {
-  std::mt19937 random(7);  // the same each time
+  std::mt19937 random(7);  // the same samples each time
   size_t asked = 0, all = 0;
   size_t regular = 0;
   for (int i = 0; i < 300; ++i) {

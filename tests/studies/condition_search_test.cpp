@@ -15,7 +15,7 @@ using namespace attnprobe::hunt;
 
 namespace {
 
-// A cuDNN that fails where the condition holds, and is right elsewhere.
+// A simulated cuDNN that fails if the condition holds, and is otherwise correct.
 class Imagined {
  public:
   explicit Imagined(Json when) : when_(std::move(when)) {}
@@ -86,7 +86,7 @@ TEST_CASE("The region of a comparison between two sizes is found") {
   CHECK(misjudged(region, when) <= 5);
 }
 
-TEST_CASE("Sets that no conjunction separates have no condition") {
+TEST_CASE("For sets that no conjunction separates, no condition is found") {
   std::vector<Example> examples;
   for (const auto& probe : draw_probes(1, 40))
     for (const bool fails : {true, false})

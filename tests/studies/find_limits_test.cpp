@@ -1,4 +1,4 @@
-// Limits found by asking cuDNN: the same as asking every value.
+// Limits found by asking cuDNN are the same as when every value is asked.
 #include "studies/limits/find_limits.hpp"
 
 #include <fmt/format.h>
@@ -59,7 +59,7 @@ TEST_CASE("Limits of the head dimension equal those of asking every head dimensi
   REQUIRE(found.rows.size() == 4);
   CHECK(found.cells == 4 * 160);
   CHECK(found.asked == found.cells);
-  // Every value, asked as a user would.
+  // Asks every value, as a user would.
   for (const std::string pass : {"fprop", "bprop"}) {
     const Run all =
         run_attnprobe(fmt::format("--heads 4 --seqlen 256 --head-dim 1:160 --mask none,causal --pass {} --target a100 "
@@ -121,7 +121,7 @@ TEST_CASE("Skipped values of a long range are printed as not asked", "[limits]")
              ContainsSubstring(" of 2000 asked)") && ContainsSubstring("The others were not asked: "));
   const Json run = limits::limits_json(asked, found, "")["rows"][0]["runs"][0];
   CHECK(run["asked"].get<int64_t>() < run["count"].get<int64_t>());
-  // Many rows together are sampled, too.
+  // Many rows together are also sampled.
   asked.axis = read_axes({"seqlen_q=1:200"}, "limits").front();
   asked.cells_in_full = 199;
   CHECK(find_limits(asked, {}, {}).asked < 100);
@@ -133,7 +133,7 @@ TEST_CASE("Range ends that no config allows are refused before any allocation", 
     CHECK_THAT(refusal(std::string(field) + "=1:9223372036854775807"),
                StartsWith(fmt::format("limits {}: 9223372036854775807 is out of range", field)));
   CHECK_THAT(refusal("head_dim=1:1000000000,5"), ContainsSubstring("values"));
-  // A wide step is one step, not as many as it is long.
+  // A wide step counts as one step.
   BoundarySearch search({1, 1'000'000'001, 50'000'000}, {});
   while (!search.wanted().empty())
     for (const int64_t value : search.wanted()) search.tell(value, value > 500'000'000);
@@ -211,7 +211,7 @@ TEST_CASE("A missing shape is assumed, and reported", "[limits]") {
   CHECK_THAT(half.err, ContainsSubstring("\"heads_kv\" is missing"));
 }
 
-TEST_CASE("A column that covers all values of a field says so once", "[limits]") {
+TEST_CASE("A column that covers all values of a field states this once", "[limits]") {
   const Run table = run_attnprobe("limits head_dim=32:96:32 --vary mask --target a100");
   CHECK_THAT(table.out, ContainsSubstring("  all 6  a100"));
   CHECK_THAT(table.out, ContainsSubstring("  all of mask: none, causal, causal_bottom_right, padding,"));

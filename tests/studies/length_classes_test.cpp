@@ -1,4 +1,4 @@
-// Few lengths are compiled, and what they tell of the others is right: with kernels that are known beforehand.
+// With known kernels, few lengths are compiled, and predictions for the others are correct.
 #include "studies/plans/length_classes.hpp"
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ using plans::ClassLength;
 using plans::Grouping;
 using KernelOf = std::function<std::string(int64_t tokens)>;
 
-// How many are compiled until all are known, and whether what is told is so.
+// The number of compiled lengths until all are known, and whether all predictions are correct.
 struct Search {
   size_t compiled = 0, wrong = 0;
 };
@@ -52,7 +52,7 @@ TEST_CASE("multiples of a tile and short lengths have their own kernels", "[plan
   }
 }
 
-TEST_CASE("a bound that is not a multiple of 64 is found too", "[plans_bill]") {
+TEST_CASE("a bound that is not a multiple of 64 is also found", "[plans_bill]") {
   const auto found = search(1, 3000, 1, [](int64_t tokens) { return tokens < 1371 ? "a" : tokens < 2777 ? "b" : "c"; });
   CHECK(found.wrong == 0);
   CHECK(found.compiled <= 60);
@@ -64,8 +64,8 @@ TEST_CASE("a kernel for only even lengths is found by their level", "[plans_bill
   CHECK(found.compiled <= 12);
 }
 
-TEST_CASE("each level alone finds what their agreement would miss", "[plans_bill]") {
-  // No kernel is like this: multiples of 8 that are none of 16.
+TEST_CASE("searching each level separately finds kernels that agreement between levels would miss", "[plans_bill]") {
+  // No real kernel is like this: multiples of 8 that are not multiples of 16.
   const KernelOf odd = [](int64_t tokens) { return tokens % 16 == 8 ? "b" : "a"; };
   CHECK(search(1, 200, 1, odd).wrong > 0);
   CHECK(search(1, 200, 1, odd, Grouping::each_level).wrong == 0);

@@ -1,4 +1,4 @@
-// attnprobe reduce: the removed fields, the reduced sizes, and that the failure stays.
+// attnprobe reduce: the removed fields, the reduced sizes, and that the failure remains.
 #include "studies/reduce/reduce.hpp"
 
 #include <fmt/format.h>
@@ -108,7 +108,7 @@ TEST_CASE("attnprobe reduce writes the smallest config that cuDNN refuses for th
   CHECK_THAT(again.out, ContainsSubstring("Embedding dim per head for q and k is not a multiple of 8"));
 }
 
-TEST_CASE("attnprobe reduce names what it cannot reduce", "[reduce]") {
+TEST_CASE("attnprobe reduce names input that it cannot reduce", "[reduce]") {
   const std::pair<const char*, const char*> cases[] = {
       {"reduce", "nothing to reduce; allowed: --config FILE with one config, its fields as options, or --log FILE"},
       {"reduce --config configs/bert.json", "4 configs; allowed: one"}};

@@ -26,7 +26,8 @@ bool has_gpu() {
 
 }  // namespace
 
-TEST_CASE("a GPU that answers like its twin has no difference, and the file lists the comparisons", "[selftest][cli]") {
+TEST_CASE("a GPU that answers like its catalogue entry has no difference, and the file lists the comparisons",
+          "[selftest][cli]") {
   const TemporaryFolder folder;
   const std::string file = folder.path() / "sent.json";
   const auto run = run_attnprobe("selftest --target h200 --against h100 --configs 40 -o " + file);
@@ -46,7 +47,7 @@ TEST_CASE("a GPU that answers like its twin has no difference, and the file list
 
 TEST_CASE("a GPU that answers differently is reported with the config and the difference", "[selftest][cli]") {
   const TemporaryFolder folder;
-  // An H200 with an A100's value instead of 227 KiB.
+  // An H200 with an A100's shared memory instead of 227 KiB.
   Json json = to_json(*gpu::find("h200"));
   json["id"] = "small-h200";
   json["properties"]["maxSharedMemoryPerBlockOptin"] = 99 << 10;

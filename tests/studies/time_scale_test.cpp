@@ -57,7 +57,7 @@ Drawn timed_map() {
 
 }  // namespace
 
-TEST_CASE("Times are on a scale of equal ratios", "[limits]") {
+TEST_CASE("Times are on a logarithmic scale", "[limits]") {
   const Drawn drawn = timed_map();
   const limits::TimeScale scale(drawn.found);
   REQUIRE_FALSE(scale.empty());

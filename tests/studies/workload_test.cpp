@@ -1,4 +1,4 @@
-// Lengths in every spelling, and what rounding them up costs.
+// Lengths in every spelling, and the cost of rounding them up.
 #include "studies/plans/workload.hpp"
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ TEST_CASE("lengths are words, ranges with steps, and lines of a file with counts
   CHECK_THROWS_WITH(plans::read_lengths("1:1000000"), ContainsSubstring("more than 100000 lengths"));
 }
 
-TEST_CASE("only keys vary in a decoding step, and queries too in self-attention", "[plans_bill]") {
+TEST_CASE("only keys vary in a decoding step, and also queries in self-attention", "[plans_bill]") {
   const auto decode =
       plans::shapes_of(spec_of(R"({"heads": 4, "seqlen_q": 1, "seqlen_kv": 7, "head_dim": 64})"), {{99, 1}});
   CHECK(decode.front().spec.seqlen_q == 1);
@@ -40,7 +40,7 @@ TEST_CASE("only keys vary in a decoding step, and queries too in self-attention"
   CHECK(prefill.front().spec.seqlen_kv == 99);
 }
 
-TEST_CASE("padded tokens are hidden by the causal mask or by a padding mask, or cannot be", "[plans_bill]") {
+TEST_CASE("padded tokens are masked by the causal mask or a padding mask, or padding is impossible", "[plans_bill]") {
   const auto shape = [](const char* mask, int64_t queries) {
     auto spec = spec_of(fmt::format(R"({{"heads": 4, "seqlen_q": {}, "seqlen_kv": 100, "head_dim": 64, "mask": "{}"}})",
                                     queries, mask));
@@ -69,7 +69,7 @@ TEST_CASE("families are padded separately, and unpaddable lengths are unchanged"
   CHECK(found.name == "multiples of 64");
   CHECK(found.shapes.size() == 4 + 2 + 2);
   CHECK(found.lengths == std::vector<int64_t>{64, 128});
-  CHECK(found.adds_padding);  // of the decoding step
+  CHECK(found.adds_padding);  // lengths of the decoding step
 }
 
 TEST_CASE("rounding up is measured in operations, and the cheapest lengths are found", "[plans_bill]") {
@@ -82,7 +82,7 @@ TEST_CASE("rounding up is measured in operations, and the cheapest lengths are f
   CHECK(found.front().work == Approx(448.0 / 354));
   const auto two = std::find_if(found.begin(), found.end(), [](const auto& b) { return b.name == "2 lengths"; });
   REQUIRE(two != found.end());
-  // {64, 100}: 64 + 192 + 64 + 100 = 420; {60, 100} takes 60 + 180 + 100 + 100 = 440, {10, 100} takes 510.
+  // {64, 100}: 64 + 192 + 64 + 100 = 420; {60, 100}: 60 + 180 + 100 + 100 = 440; {10, 100}: 510.
   CHECK(two->lengths == std::vector<int64_t>{64, 100});
   CHECK(two->work == Approx(420.0 / 354));
 }

@@ -7,7 +7,7 @@
 
 namespace attnprobe::test {
 
-/// Only from its messages and facts: nothing is asked.
+/// Uses only its messages and facts; asks nothing.
 inline explain::TextAnswer answer_to(const std::string& text) {
   explain::MessageFinder finder;
   finder.feed(text);

@@ -8,7 +8,7 @@
 
 namespace attnprobe::test {
 
-/// Runs a script that drives a headless Chromium. Exit code 77 means that there is no Chromium, which is not a failure.
+/// Runs a script that drives a headless Chromium. Exit code 77 means that Chromium is missing, which is not a failure.
 inline void check_in_browser(const std::string& command) {
   const Run run = shell(command);
   INFO(run.out << run.err);

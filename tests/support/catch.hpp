@@ -55,7 +55,7 @@ inline std::string fixture(const std::string& name) {
   return read_text(source_dir() / "tests" / "fixtures" / name);
 }
 
-/// A compressed fixture, unpacked as attnprobe does it: tests need no other program.
+/// A compressed fixture, unpacked by attnprobe's own code, so tests need no other program.
 inline std::string unpacked_fixture(const std::string& name) {
   std::string text;
   read_input((source_dir() / "tests" / "fixtures" / name).string(), [&](std::string_view piece) { text += piece; });
@@ -78,7 +78,7 @@ class TemporaryFolder {
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
   const std::filesystem::path& path() const { return path_; }
 
-  /// Writes a file with this content in it.
+  /// Writes a file with this content in the folder.
   std::filesystem::path file(const std::string& name, const std::string& content) const {
     std::ofstream(path_ / name, std::ios::binary) << content;
     return path_ / name;
@@ -88,7 +88,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// The message of the usage error that `body` throws; for anything else a description of it.
+/// The message of the usage error that `body` throws; otherwise a description of the outcome.
 template <class F>
 std::string usage_error(F&& body) {
   try {

@@ -85,7 +85,7 @@ Pointwise product(Uid x, Uid factor, Uid y) {
   return op;
 }
 
-// Multiplies an input of the first matmul before it.
+// Multiplies an input of the first matmul before the matmul.
 void scale_operand(OpGraph& graph, Uid Matmul::*operand, DataType scalar) {
   const Uid x = first_matmul(graph).*operand;
   const Uid y = add_like(graph, x, tensor(graph, x).data_type);

@@ -1,4 +1,4 @@
-// Changes to a built graph, by name: the verified walks include graphs that are wrong on purpose, which no config can
+// Changes to a built graph, by name: the verified walks include deliberately wrong graphs, which configs cannot
 // express.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace attnprobe::test {
 
-/// `edits` are words separated by spaces. Throws std::runtime_error for an unknown one.
+/// `edits` are words separated by spaces. Throws std::runtime_error for an unknown edit.
 void edit_graph(graph::OpGraph& graph, const std::string& edits);
 
 }  // namespace attnprobe::test

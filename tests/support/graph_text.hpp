@@ -17,11 +17,11 @@ size_t count(const graph::OpGraph& graph);
 /// "q k scale o!": the set ports, with outputs marked.
 std::string ports_text(const graph::Operation& operation);
 
-/// The tensor with that name, or a later one of several. Throws std::runtime_error if there is none.
+/// The tensor with that name, or a later one if there are several. Throws std::runtime_error if there is none.
 const graph::Tensor& named_tensor(const graph::OpGraph& graph, const std::string& name, size_t which = 0);
 bool has_tensor(const graph::OpGraph& graph, const std::string& name);
 
-/// "f16 2x6x5x16 480,16,96,1 virtual at offsets of Q": all that cuDNN gets for a tensor.
+/// "f16 2x6x5x16 480,16,96,1 virtual at offsets of Q": everything that cuDNN receives for a tensor.
 std::string text(const graph::OpGraph& graph, const graph::Tensor& t);
 std::string text(const graph::OpGraph& graph, const std::string& name);
 

@@ -1,4 +1,4 @@
-// The cuDNN versions of this machine, for facts that hold for each.
+// The cuDNN versions of this machine, for facts that apply to each.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct FoundLibrary {
   std::string path;
 };
 
-/// All that are found, oldest first.
+/// All versions found, oldest first.
 const std::vector<FoundLibrary>& libraries();
 
 /// The oldest, cudnn_path() and the newest; fewer if no others are installed (attnprobe cudnn fetch 9.8 9.28). The gate

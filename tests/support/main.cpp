@@ -4,7 +4,7 @@
 #include "catch.hpp"
 
 int main(int argc, char** argv) {
-  // Workers run the program that was just built, not an installed one.
+  // Workers run the program just built, not an installed one.
   setenv("ATTNPROBE_PROGRAM", ATTNPROBE_TEST_PROGRAM, 0);
   setenv("ATTNPROBE_NULL_DRIVER", ATTNPROBE_TEST_NULL_DRIVER, 0);
   return Catch::Session().run(argc, argv);

@@ -22,7 +22,7 @@ using graph::Tensor;
 using I = int64_t;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-constexpr I tile = 8;  // for slips that omit a tile
+constexpr I tile = 8;  // for faults that omit a tile
 
 class Plain {
  public:
@@ -134,8 +134,8 @@ class Plain {
     return read(t.container, page, h, j % block, d);
   }
 
-  // Rotates row s of each head by the angles `s 10000^(-2 i / dim)`. They rotate element i of the last `dim` with the
-  // one half of them further. The attention reads the rotated tensor in memory.
+  // Rotates row s of each head by the angles `s 10000^(-2 i / dim)`. Rotates element i of the last `dim` together with
+  // element i + dim / 2. The attention reads the rotated tensor in memory.
   void rotate(const std::string& name, I heads, I length) const {
     const I d = s_.head_dim_qk, dim = s_.rope->dim.value_or(d), half = dim / 2;
     for (I b = 0; b < s_.batch; ++b)
@@ -252,7 +252,7 @@ class Plain {
     // O is divided by the sum at the end, as in kernels.
     const double kept_scale = slip_.undropped ? 1 : 1 / keep_probability_, divisor = softmax && sum > 0 ? sum : 1;
     for (size_t j = 0; j < n; ++j) {
-      // Without an output of the mask, any mask is right.
+      // If the mask is not an output, any mask is correct.
       const bool seen = s_.dropout && (s_.dropout->dump || s_.dropout->form == attention::DropoutForm::mask);
       const bool kept = keeps(b, h, i, static_cast<I>(j), seen ? slip_.dropout_shift : 0);
       dropped[j] = kept ? multiplied(p[j] * kept_scale * factor("scale S")) / factor("scale S") / divisor : 0;
@@ -388,7 +388,7 @@ class Plain {
   const Slip& slip_;
   mutable std::map<std::string, Found, std::less<>> found_;
   mutable std::vector<double> written_, row_before_;
-  mutable std::array<std::vector<double>, 2> first_rows_;  // of the first head, before they are mixed up
+  mutable std::array<std::vector<double>, 2> first_rows_;  // of the first head, before the fault mixes them
   double most_before_ = -infinity, delta_before_ = 0;
   const Tokens k_, v_;
   double keep_probability_ = 1, amax_s_ = 0, amax_o_ = 0, amax_d_p_ = 0;

@@ -10,7 +10,7 @@
 
 namespace attnprobe::test {
 
-/// Rounds to that type; f32 is truncated to TF32, in which it is multiplied.
+/// Rounds to that type; f32 is truncated to TF32 for multiplication.
 inline double rounded(DataType type, double x) {
   using namespace run::kernels;
   switch (type) {

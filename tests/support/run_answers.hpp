@@ -1,5 +1,5 @@
-// Runs plans on a machine without a GPU: the interpreter of graphs replaces it, and computes or dies as requested
-// (lib/worker/test_faults.hpp). All else is the product's own.
+// Runs plans on a machine without a GPU: the interpreter of graphs replaces cuDNN's execution, and computes or dies as
+// requested (lib/worker/test_faults.hpp). All other code is the real program's.
 #pragma once
 
 #include <fmt/format.h>
@@ -13,8 +13,8 @@
 namespace attnprobe::test {
 
 inline const std::string small_problem = "--heads 2 --seqlen 64 --head-dim 64 --pattern sdpa_composite ";
-/// Engines 1 and 2 support it on an H200. Mode A proposes several configs of both, engine 2's first; FALLBACK one of
-/// each without knobs, engine 1's first.
+/// Engines 1 and 2 support this config on an H200. Mode A proposes several engine configs of both, engine 2's first;
+/// FALLBACK proposes one of each without knobs, engine 1's first.
 inline const std::string on_h200 = small_problem + "--target h200 ";
 inline const std::string plan_built = "CUDNN_STATUS_SUCCESS";
 
@@ -54,7 +54,7 @@ inline std::string on_one_line(const std::string& text) {
   return line;
 }
 
-/// Asks for one config on one target. The report must be valid whatever the plans do.
+/// Asks for one config on one target. The report must be valid for any behaviour of the plans.
 inline Answer ask(const std::string& arguments, const Environment& environment) {
   const TemporaryFolder folder;
   const std::string path = folder.path();

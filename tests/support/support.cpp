@@ -13,7 +13,7 @@
 namespace attnprobe::test {
 std::string program() {
   return std::getenv("ATTNPROBE_PROGRAM");
-}  // main.cpp sets it
+}  // set by main.cpp
 
 Run shell(const std::string& command, const Environment& environment, const std::string& input) {
   const TemporaryFolder folder;

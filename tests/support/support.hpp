@@ -12,7 +12,7 @@
 
 namespace attnprobe::test {
 
-/// A command line that was run through a shell.
+/// The result of a command line run through a shell.
 struct Run {
   int exit_code = -1;
   std::string out, err;
@@ -32,7 +32,7 @@ Run validate(const std::string& schema, const std::string& instance);
 /// The cuDNN that tests use; "" if the machine has none. Nearly every test must then fail, not pass silently.
 std::string cudnn_path();
 
-/// Of these questions, with nothing looked for next to them; from the session's cache where it has one.
+/// The answers to these questions, without follow-up questions; from the session's cache, if any.
 asking::Answers answers_to(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
                            const std::string& cudnn, const asking::PlanOptions& options,
                            const asking::Session& session = {}, const asking::OnAnswer& on_answer = {});

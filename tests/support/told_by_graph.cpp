@@ -49,7 +49,7 @@ void drop_features(AttentionSpec& s, const build::BuildContext& context) {
   }
   if (s.score_mod && (!is_bprop(s) || s.score_mod->kind == ScoreModifierKind::relative_position))
     s.score_mod->grad = true;
-  // The same operations, unless another one is between modifier and mask.
+  // The same operations, unless another operation is between modifier and mask.
   if (s.score_mod && s.score_mod->kind == ScoreModifierKind::causal && !is_bprop(s) &&
       s.pattern == Pattern::sdpa_composite && context.cudnn_version < build::frontend_wiring().single_operations &&
       !s.softcap && !s.bias && !s.alibi && !s.mask.padding && !s.mask.window_right) {

@@ -1,4 +1,4 @@
-// The part of an attention spec that its graph shows, and graphs reduced to what a log has.
+// The part of an attention spec that its graph shows, and graphs reduced to the contents of a log.
 #pragma once
 
 #include <random>
@@ -10,7 +10,7 @@
 namespace attnprobe::test {
 
 /// The spec as JSON without anything that leaves no trace in its graph, so that specs with the same graph are equal.
-/// Values of by-value scalars are left out.
+/// Omits values of by-value scalars.
 Json told_by_graph(attention::AttentionSpec spec, const build::BuildContext& context);
 
 /// The graph as another program would have logged it: no names, no values, random uids and random order of tensors and

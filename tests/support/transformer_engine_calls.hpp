@@ -1,4 +1,4 @@
-// Transformer Engine calls that tests ask about.
+// Transformer Engine calls for tests.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace attnprobe::test {
 
-/// A call that trains, with these members replaced.
+/// A training call, with these members replaced.
 Json call_with(const std::string& members = "");
 frameworks::TransformerEngineQuery query_with(const std::string& members = "");
 

@@ -1,4 +1,4 @@
-// Shared by the tests of version rules: the data's examples, laid over a common base.
+// Shared by the tests of version rules: the data's examples, merged into a common base.
 #pragma once
 
 #include "attention/config.hpp"

@@ -14,7 +14,7 @@ using namespace attnprobe::trace;
 
 namespace {
 
-// A writer like cuDNN: it opens with O_TRUNC and writes at its own offset.
+// A writer like cuDNN, which opens with O_TRUNC and writes at its own offset.
 class Writer {
  public:
   explicit Writer(const std::filesystem::path& file)
@@ -25,7 +25,7 @@ class Writer {
   int64_t bytes_on_disk() const {
     struct stat status {};
     REQUIRE(fstat(file_.get(), &status) == 0);
-    constexpr int64_t unit = 512;  // of st_blocks
+    constexpr int64_t unit = 512;  // unit of st_blocks
     return status.st_blocks * unit;
   }
 
@@ -72,7 +72,7 @@ TEST_CASE("read parts are freed on disk without disturbing the writer", "[trace]
   CHECK(log.bytes_read() == static_cast<int64_t>(8 * megabytes.size()));
 }
 
-TEST_CASE("a kept log stays complete", "[trace]") {
+TEST_CASE("a kept log remains complete", "[trace]") {
   const LogFolder folder("");
   const auto file = folder.path() / "cudnn-1.log";
   const Writer writer(file);
@@ -100,7 +100,7 @@ TEST_CASE("a log that grows too fast loses its oldest part, and the loss is coun
   const auto file = folder.path() / "cudnn-1.log";
   const Writer writer(file);
   GrowingLog log(file, folder.after_reading());
-  // A sparse file with the length of a log that was not read, and no byte on disk.
+  // A sparse file with the length of an unread log, and no bytes on disk.
   REQUIRE(truncate(file.c_str(), GrowingLog::most_unread + 1000) == 0);
   const FileDescriptor end(open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   const std::string entry = "i! rest of an entry\n\nI! CuDNN (v91900 56) function cudnnBackendFinalize() called:\n";

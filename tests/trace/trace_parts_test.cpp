@@ -47,7 +47,7 @@ TEST_CASE("a variable set by the user is kept, and the missing information is re
       log_variables(folder, false, variables_of({{"CUDNN_LOGLEVEL_DBG", "1"}, {"CUDNN_FRONTEND_LOG_INFO", "1"}}));
   CHECK(as_map(variables).count("CUDNN_LOGLEVEL_DBG") == 0);
   CHECK(as_map(variables).count("CUDNN_LOGDEST_DBG") == 1);
-  REQUIRE(variables.kept.size() == 1);  // cudnn-frontend would have got 1
+  REQUIRE(variables.kept.size() == 1);  // cudnn-frontend would have been set to 1
   CHECK(
       variables.kept[0] ==
       "CUDNN_LOGLEVEL_DBG=1 is already set and stays: only level 3 shows graphs; unset CUDNN_LOGLEVEL_DBG to change that");

@@ -1,4 +1,4 @@
-// `attnprobe trace` for a user: the program is unaffected, and the report is right.
+// `attnprobe trace` for a user: the program is unaffected, and the report is correct.
 #include <fmt/format.h>
 
 #include "catch.hpp"
@@ -11,7 +11,7 @@ namespace {
 // A folder with programs that write cuDNN's log as cuDNN would: real logs of PyTorch and JAX on an H200.
 class Programs {
  public:
-  /// Shell words that write one of the frameworks' logs to cuDNN's place.
+  /// Shell words that write one of the frameworks' logs to the path of cuDNN's log.
   std::string log(const std::string& name) {
     const auto file = folder_.file(name, unpacked_fixture("logs/frameworks/" + name + ".log.xz"));
     return fmt::format("cat {} > \"$(printf %s \"$CUDNN_LOGDEST_DBG\" | sed s/%i/$$/)\";", file.string());
@@ -32,7 +32,7 @@ std::string traced(const std::string& options, const std::string& program) {
 
 }  // namespace
 
-TEST_CASE("trace: passes on output and exit status, and reports on standard error", "[trace]") {
+TEST_CASE("trace: forwards output and exit status, and reports on standard error", "[trace]") {
   const Run run = run_attnprobe(traced("", "sh -c 'cat; echo out; echo err >&2; exit 3'"), {}, "in\n");
   CHECK(run.exit_code == 3);
   CHECK(run.out == "in\nout\n");
@@ -115,16 +115,16 @@ TEST_CASE("trace: reports attention of several processes, forward and backward, 
   }
   CHECK(found["plans"]["built"] == 6);
   CHECK(found["plans"]["seconds"] > 0.5);
-  CHECK(found["plans"]["bill"].is_null());  // few plans need none
+  CHECK(found["plans"]["bill"].is_null());  // few plans need no bill
   CHECK(found["plans"]["no_bill"] == "");
-  // The configs ask about the same elsewhere.
+  // The configs ask the same questions for other targets.
   const Run asked = run_attnprobe(fmt::format("--config {} --target a100 --quick --plans none --format json", configs));
   REQUIRE(asked.exit_code == 0);
   CHECK(asked.json()["results"].size() == 4);
   const Run matrix = run_attnprobe(
       fmt::format("matrix {} --target h200 --quick --plans none --out {}", configs, programs.path("matrix")));
   CHECK(matrix.exit_code == 0);
-  // The report is read as a log is.
+  // The report can be read like a log.
   const Run listed = run_attnprobe("replay --list -f json " + report);
   REQUIRE(listed.exit_code == 0);
   const Json graphs = listed.json()["graphs"];
@@ -195,7 +195,7 @@ TEST_CASE("trace: ends with the bill of the executed plans, for the log's GPU an
   CHECK(plans["bill"]["target"] == "a100");
   CHECK(plans["bill"]["bill"]["compiled"] == 6);
   CHECK(plans["bill"]["bucketed"][0]["bill"]["plans"] == 1);
-  // `plans` says the same of the report.
+  // `plans` gives the same result for the report.
   const Run asked = run_attnprobe("plans -t a100 -f json --cudnn " + cudnn_path() + " " + report);
   REQUIRE(asked.exit_code == 0);
   CHECK(asked.json()["results"][0]["bill"]["kernels"] == plans["bill"]["bill"]["kernels"]);
@@ -306,7 +306,7 @@ TEST_CASE("trace: keeps the user's variables and reports the missing information
   CHECK_THAT(run.err, ContainsSubstring(fmt::format("CUDNN_LOGDEST_DBG={} is already set and stays", own)));
 }
 
-TEST_CASE("trace: reads standard error if asked, and passes it on unchanged", "[trace]") {
+TEST_CASE("trace: reads standard error if requested, and forwards it unchanged", "[trace]") {
   Programs programs;
   const std::string script = programs.script(
       "p.sh",
@@ -330,7 +330,7 @@ TEST_CASE("trace: reads standard error if asked, and passes it on unchanged", "[
 TEST_CASE("trace: reports refusals from cudnn-frontend's log, with the attention", "[trace]") {
   Programs programs;
   const std::string log = (source_dir() / "tests/fixtures/logs/cudnn-frontend-1.23-validate.log").string();
-  // Two processes with the only file name that there is.
+  // Two processes that use the same file name.
   const std::string script =
       programs.script("p.sh", fmt::format("sh -c 'cat {0} > \"$CUDNN_FRONTEND_LOG_FILE\"; sleep 0.3'\n"
                                           "sh -c 'cat {0} > \"$CUDNN_FRONTEND_LOG_FILE\"; sleep 0.3'\n",
@@ -341,7 +341,7 @@ TEST_CASE("trace: reports refusals from cudnn-frontend's log, with the attention
                           "0 distinct attention graphs reached cuDNN, 0 refused; 1 refused by cudnn-frontend before"));
   CHECK_THAT(run.err, ContainsSubstring("- sdpa_unified fprop b2 h8 s128 d20 f16 bhsd, 2 times\n"
                                         "    [cudnn_frontend] ERROR: hidden_dim should be multiple of 8."));
-  CHECK_THAT(run.err, !ContainsSubstring("d64"));  // the one that was logged
+  CHECK_THAT(run.err, !ContainsSubstring("d64"));  // the logged one
   CHECK_THAT(run.err, !ContainsSubstring("cudnn-frontend's log says"));
   const Run asked = run_attnprobe(fmt::format("--config {} --target h200 --quick --format json", configs));
   REQUIRE(asked.exit_code == 1);

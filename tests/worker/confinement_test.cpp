@@ -1,5 +1,5 @@
-// The rights that a worker for simulated GPUs gives up, tested from inside: a library in the null driver's place tries
-// to use them.
+// The permissions that workers for simulated GPUs give up, tested from inside: a library in place of the null driver
+// tries to use them.
 #include <fmt/format.h>
 
 #include "catch.hpp"

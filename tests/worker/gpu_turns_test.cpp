@@ -15,7 +15,7 @@ using worker::GpuTurns;
 
 namespace {
 
-// Whether a turn is free at once; a waiting one is taken later and given back.
+// Whether a turn is available immediately; otherwise acquires and returns it later.
 template <class Take>
 struct Attempt {
   explicit Attempt(Take take) : done(std::async(std::launch::async, [take] { take(); })) {}
@@ -45,7 +45,7 @@ TEST_CASE("a timed turn waits for running builds, and no new build starts until 
     while (!may_end) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   });
   CHECK_FALSE(timed.had());
-  // A new builder comes after it; otherwise it could wait forever.
+  // New builders wait for the timed turn, which could otherwise wait forever.
   Attempt build([&] { turns.build(); });
   CHECK_FALSE(build.had());
   building.reset();
@@ -55,7 +55,7 @@ TEST_CASE("a timed turn waits for running builds, and no new build starts until 
   CHECK(build.had());
 }
 
-TEST_CASE("the number of simultaneous builds is limited, however many workers wait", "[run]") {
+TEST_CASE("the number of simultaneous builds is limited, for any number of waiting workers", "[run]") {
   GpuTurns turns(2);
   auto first = std::optional(turns.build());
   const auto second = turns.build();

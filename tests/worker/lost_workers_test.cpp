@@ -1,4 +1,4 @@
-// Plans that crash the process that builds or runs them, without a GPU: each loses only itself.
+// Plans that crash the process that builds or runs them, without a GPU: only the plan itself is lost.
 #include <sstream>
 
 #include "run_answers.hpp"
@@ -39,8 +39,8 @@ void check_lost_plan(const Answer& answer, const Loss& loss) {
   }
 }
 
-// Asks configs on one target until the first report exists, then sends the signal. `to`: "$pid", or "-$pid" for it and
-// its workers, like a terminal.
+// Asks configs on one target until the first report exists, then sends the signal. `to`: "$pid", or "-$pid" for the
+// process and its workers, like a terminal.
 Json interrupted(const std::string& plans, const std::string& to) {
   const TemporaryFolder folder;
   const std::string report = folder.path() / "json", errata = folder.path() / "errata";
@@ -85,7 +85,7 @@ TEST_CASE("a worker lost while building a plan to run loses only that plan, and 
   }
 }
 
-TEST_CASE("a worker lost while only building loses one plan too, without a GPU or duplicates", "[run][slow]") {
+TEST_CASE("a worker lost while only building also loses only one plan, without a GPU or duplicates", "[run][slow]") {
   for (const Loss& loss : {losses[0], losses[3]}) {
     INFO(loss.fault);
     const Answer answer =
@@ -106,7 +106,7 @@ TEST_CASE("if every plan crashes its process, the verdict is crashed, not unsupp
   }
 }
 
-TEST_CASE("observed plan results are kept, whatever happens to the search for others", "[run]") {
+TEST_CASE("observed plan results are kept, even if the search for others fails", "[run]") {
   const Answer answer = ask(on_h200 + "--mode A --plans run", worker_fault("segfault@engines", "wrong"));
   CHECK(answer.exit_code == 5);
   CHECK(answer.result["verdict"] == "wrong_result");
@@ -116,7 +116,7 @@ TEST_CASE("observed plan results are kept, whatever happens to the search for ot
   }
 }
 
-TEST_CASE("a table row describes completely what a lost worker was doing", "[run]") {
+TEST_CASE("a table row describes a lost worker's step completely", "[run]") {
   const Run run = run_attnprobe(small_problem + "--target h200,h100 --mode FALLBACK --quick --plans build -v",
                                 {{"ATTNPROBE_TEST_FAULT", "segfault@plan of engine *"}});
   INFO(run.out << run.err);
@@ -145,13 +145,13 @@ TEST_CASE("several workers build every plan that passes its check, and each buil
     CHECK(config["plan"].is_null() != config["check"]["supported"]);
     if (config["plan"].is_null()) continue;
     CHECK(config["plan"]["status"] != "crashed");
-    // A kernel that NVRTC refuses (three in 9.19) has no plan to run.
+    // Kernels that NVRTC refuses (three in 9.19) have no plan to run.
     CHECK(config["run"].is_null() != (config["plan"]["status"] == plan_built));
     if (config["run"].is_null()) continue;
     check_ran(config);
     ++ran;
   }
-  CHECK(ran >= 8);  // fewer would be one worker's
+  CHECK(ran >= 8);  // fewer would come from one worker
   CHECK(answer.errata["rules"].empty());
 }
 
@@ -214,7 +214,7 @@ TEST_CASE("a worker killed from outside is not blamed on cuDNN, in any step", "[
     check(ask(two_plans + "run", worker_fault(std::string(fault) + "@mode FALLBACK")), signal, "mode FALLBACK");
   check(ask(two_plans + "run", worker_fault("kill@open")), "SIGKILL", "start");
   check(ask(two_plans + "build", worker_fault("kill@plan of engine 1*")), "SIGKILL", "plan of engine 1");
-  // Earlier runs stay.
+  // Earlier runs are kept.
   const Answer late = ask(two_plans + "run", worker_fault("kill@run of engine 2*"));
   check(late, "SIGKILL", "run of engine 2");
   for (const Json& config : viable(late, 1)) check_ran(config);
@@ -240,7 +240,7 @@ TEST_CASE("if no new worker starts, the next plan is not blamed", "[run]") {
   CHECK(answer.exit_code == 3);
   CHECK(answer.result["environment_broken"] == true);
   CHECK(contains(answer.result["root_cause"]["explanation"], "SIGSEGV"));
-  // Finished runs are still there.
+  // Finished runs are kept.
   std::string statuses;
   for (const Json& config : answer.result["engine_configs"])
     if (!config["run"].is_null()) statuses += config["run"]["status"].get<std::string>() + " ";

@@ -25,7 +25,7 @@ std::string refusal(const std::string& bytes) {
 
 }  // namespace
 
-TEST_CASE("a message is complete however it is split", "[worker]") {
+TEST_CASE("a message is assembled from any split", "[worker]") {
   const std::string text = text_of({{{"a", 1}}, "line\nand line"}) + text_of({{{"b", 2}}, ""});
   MessageBuffer buffer;
   std::vector<Message> messages;

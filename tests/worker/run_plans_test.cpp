@@ -1,4 +1,4 @@
-// Results of running plans, without a GPU: each fault is found, and affects only its own plan.
+// Results of running plans, without a GPU: each fault is detected, and affects only its own plan.
 #include "run_answers.hpp"
 
 namespace attnprobe::test::run_plans_test {
@@ -42,12 +42,12 @@ TEST_CASE("a faulty plan of one engine is found, loses that engine config and se
       CHECK(output["outside"] == (fault == "outside" ? 1 : 0));
       CHECK(output["unwritten"] == (fault == "unwritten" ? 1 : 0));
     }
-    // One rule for each form of the graph's tag. A GPU that is too small is not cuDNN's fault.
+    // One rule for each form of the graph's tag. A GPU with too little memory is not cuDNN's fault.
     CHECK(answer.errata["rules"].size() == (fault == "out_of_memory" ? 0 : 2));
   }
 }
 
-TEST_CASE("results that differ between runs are right, and both reports mention the difference", "[run]") {
+TEST_CASE("results that differ between runs are correct, and both reports mention the difference", "[run]") {
   const Answer answer = ask(two_plans, double_with("changing@1"));
   CHECK(answer.exit_code == 0);
   check_ran(answer, 2);
@@ -106,7 +106,7 @@ TEST_CASE("if every plan has the fault, it is the verdict and root cause", "[run
     CHECK(contains(cause["explanation"], explanation));
     CHECK(cause["engine"] == 2);
     CHECK(cause["mode"] == "A");
-    // Configs that the heuristic did not propose were run too, after its own all failed.
+    // After all proposals of the heuristic failed, configs that it did not propose were also run.
     size_t swept = 0;
     for (const Json& config : answer.result["engine_configs"]) {
       if (config["run"].is_null()) continue;
@@ -126,7 +126,7 @@ TEST_CASE("a GPU too small for one engine does not hide the result of the other"
   CHECK(answer.result["root_cause"]["engine"] == 2);
 }
 
-TEST_CASE("plans of simulated GPUs do not run: a usage error that says what is allowed", "[run]") {
+TEST_CASE("plans of simulated GPUs do not run: a usage error with the allowed values", "[run]") {
   const Run run = run_attnprobe(small_problem + "--target h200,l40s --plans run");
   CHECK(run.exit_code == 2);
   CHECK(run.out.empty());

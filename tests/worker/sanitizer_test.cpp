@@ -11,7 +11,7 @@ namespace {
 
 const std::string fallback = on_h200 + "--mode FALLBACK --plans run --sanitize=memcheck";
 
-// A tool that prints the file's content, and starts the program it should examine.
+// A tool that prints the file's content and starts the program to examine.
 class Tool {
  public:
   explicit Tool(const std::string& log) {
@@ -38,7 +38,7 @@ exec "$@"
 
 }  // namespace
 
-TEST_CASE("a log of compute-sanitizer gives counts, words and kernels", "[worker]") {
+TEST_CASE("a log of compute-sanitizer is read as counts, messages and kernels", "[worker]") {
   const auto memcheck = worker::read_sanitizer_log(
       "========= COMPUTE-SANITIZER\n"
       "========= Invalid __global__ read of size 16 bytes\n"

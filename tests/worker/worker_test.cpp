@@ -1,4 +1,4 @@
-// cuDNN crashes its process: one cell is lost, with the reason.
+// If cuDNN crashes its process, one cell is lost, with the reason.
 #include <sys/resource.h>
 
 #include <cstdlib>
@@ -84,7 +84,7 @@ TEST_CASE("a hang ends at the time limit", "[worker]") {
   CHECK(contains(result.root_cause->explanation, "did not return in time"));
 }
 
-TEST_CASE("results are in the order of configs and targets, whatever finishes first", "[worker]") {
+TEST_CASE("results are in the order of configs and targets, regardless of which finishes first", "[worker]") {
   const auto results = probe_with_fault(two_configs, "b200,a100,h200", 60);
   std::vector<std::string> order;
   for (const Answer& result : results)
@@ -114,7 +114,7 @@ TEST_CASE("a process that cannot start leaves no descriptor open", "[worker]") {
   const auto before = open_descriptors();
   rlimit usual{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &usual) == 0);
-  // Each descriptor that a start needs is refused once.
+  // Refuses each descriptor that a start needs once.
   for (rlim_t spare = 0; spare < 7; ++spare) {
     rlimit few = usual;
     few.rlim_cur = static_cast<rlim_t>(before) + spare;

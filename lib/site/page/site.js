@@ -1,5 +1,4 @@
 // Interactive parts of a page: search, the answer of a field, theme. Without scripts, all but links to a field works.
-// except links to a field.
 
 'use strict';
 

@@ -1,4 +1,4 @@
-// When a measurement has enough samples, and its statistics. Time only passes as the tests set it.
+// When a measurement has enough samples, and its statistics. Tests control the clock.
 #include "run/timing/statistics.hpp"
 
 #include <algorithm>
@@ -32,7 +32,7 @@ StoppingRule rule_after(const Values& times, const StoppingLimits& limits = {}) 
 struct Script {
   std::vector<Sample> samples;
   size_t taken = 0;
-  double wall_s = 1000;  // such a clock does not begin at 0
+  double wall_s = 1000;  // real clocks do not start at 0
   Values pauses = {};
 
   static Script alternating_by(double relative, size_t count) {
@@ -92,8 +92,8 @@ TEST_CASE("A summary of an odd number of values, and of one", "[timing]") {
   CHECK(std::isnan(single.noise));
 }
 
-TEST_CASE("Outliers are counted on both sides, and kept", "[timing]") {
-  // Median 4, deviations 3 2 1 0 1 2 and that of the last value: their median is 2, the threshold 29.652.
+TEST_CASE("Outliers on both sides are counted and kept", "[timing]") {
+  // Median 4, deviations 3 2 1 0 1 2 and the last value's: their median is 2, so the threshold is 29.652.
   CHECK(summarise(Values{1, 2, 3, 4, 5, 6, 33.65}).outliers == 0);
   CHECK(summarise(Values{1, 2, 3, 4, 5, 6, 33.66}).outliers == 1);
   CHECK(summarise(Values{-25.66, 2, 3, 4, 5, 6, 33.66}).outliers == 2);
@@ -140,7 +140,7 @@ TEST_CASE("Steady noise stops at every 16th sample after 64 estimates, but growi
 }
 
 TEST_CASE("the stopping rule follows its definition and keeps 512 estimates", "[timing]") {
-  // A slow start, with an effect on the noise that fades slowly.
+  // A slow start, whose effect on the noise fades slowly.
   std::mt19937 random(7);
   std::uniform_real_distribution<double> near_one(0.9, 1.1);
   Values times;
@@ -192,7 +192,7 @@ TEST_CASE("A quiet measurement", "[timing]") {
   CHECK(findings.advice.empty());
 }
 
-TEST_CASE("The fast profile warms up for 25 ms and accepts less", "[timing]") {
+TEST_CASE("The fast profile warms up for 25 ms and accepts fewer samples", "[timing]") {
   Script script{{{10, 0, 0}}};
   const auto findings = script.measured({.profile = fast_profile()});
   CHECK(findings.profile == "fast");
@@ -220,7 +220,7 @@ TEST_CASE("Throttled samples are discarded, with growing pauses", "[timing]") {
              StartsWith("throttled: 6 of 16 samples discarded") && ContainsSubstring("75 % of 2000 MHz"));
 }
 
-TEST_CASE("Clocks are not judged if they or the reference are unknown", "[timing]") {
+TEST_CASE("Clocks are not checked if they or the reference are unknown", "[timing]") {
   Script unknown{{{50, 0, 0}}}, no_reference{{{50, 0, 100}}}, strict{{{50, 0, 1900}}};
   CHECK(unknown.measured({.reference_clock_mhz = 2000}).status == probe::TimeStatus::ok);
   CHECK(no_reference.measured().status == probe::TimeStatus::ok);
@@ -228,7 +228,7 @@ TEST_CASE("Clocks are not judged if they or the reference are unknown", "[timing
         probe::TimeStatus::no_accepted_samples);
 }
 
-TEST_CASE("A GPU that is always throttled ends with a status in time", "[timing]") {
+TEST_CASE("For a GPU that is always throttled, measuring ends in time with a status", "[timing]") {
   Script script{{{1, 0.5, 500}}};
   const auto findings = script.measured({.reference_clock_mhz = 2000});
   CHECK(findings.status == probe::TimeStatus::no_accepted_samples);
@@ -241,7 +241,7 @@ TEST_CASE("A GPU that is always throttled ends with a status in time", "[timing]
   CHECK(Json(findings)["median_ms"].is_null());
 }
 
-TEST_CASE("A run without time did not run, and is not a sample", "[timing]") {
+TEST_CASE("A run without a positive time is not a sample", "[timing]") {
   for (const double time : {0.0, -1.0, std::nan("")}) {
     Script script{{{time, 0, 0}}};
     const auto findings = script.measured();
