@@ -74,7 +74,7 @@ struct Answer : Question {
   std::vector<rules::Requirement> requirements;
   std::vector<rules::KnownBug> warnings;
   std::optional<rules::FrontendAnswer> frontend;
-  std::vector<rules::GateAnswer> frameworks;  ///< those that were requested, whatever cuDNN answered
+  std::vector<rules::GateAnswer> frameworks;  ///< decisions of the requested frameworks, for any answer of cuDNN
   /// None if unknown, or if no cuDNN supports it. By the version rules, unless other versions were asked
   /// (other_versions.hpp).
   std::optional<FirstVersion> from;

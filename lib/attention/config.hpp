@@ -32,7 +32,7 @@ struct Override {
 };
 
 /// Converts an option's text to the JSON of a config. Text that parses as JSON is used as it is ("512", "true", "{…}");
-/// commas make a list ("512,1024"); else it is a string.
+/// commas make a list ("512,1024"); otherwise it is a string.
 Override parse_override(const std::string& field, const std::string& text);
 
 /// The override as shell words: "--mask padding", "--causal".

@@ -17,7 +17,7 @@ inline const std::vector<std::string> frontend_releases{"1.23", "1.24", "1.25", 
 /// (rules/cudnn/known_bugs.json, padding_twice). The Python packages of 1.24 to 1.26 build no such graph (package_reshape_mode).
 inline constexpr CudnnVersion newest_frontend_from{9, 10, 0};
 
-/// The release that the spec names; else the newest that works with this cuDNN.
+/// The release that the spec names; otherwise the newest that works with this cuDNN.
 inline std::string frontend_release(const AttentionSpec& spec, CudnnVersion cudnn) {
   if (spec.frontend) return *spec.frontend;
   const bool is_old = cudnn.is_known() && cudnn < newest_frontend_from;

@@ -25,7 +25,7 @@ class OutputFile {
   bool is_stream() const { return bool(stream_); }
 
   /// Writes `text` to the path, replacing the old content. May be called again as results arrive. Throws
-  /// Error(environment) if writing fails; the old content stays.
+  /// Error(environment) if writing fails, and keeps the old content.
   void replace(const std::string& text) const;
   /// The same for text that is written piece by piece.
   void replace(const std::function<void(std::ostream& out)>& write) const;

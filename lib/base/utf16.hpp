@@ -25,7 +25,7 @@ class Utf8Pieces {
   void add_unit(std::string& out, char16_t unit);
 
   Form form_ = Form::unknown;
-  std::string pending_;           // too few bytes to tell the encoding, or half a unit
+  std::string pending_;           // too few bytes to detect the encoding, or half a unit
   std::optional<char16_t> high_;  // a surrogate without its other half yet
 };
 

@@ -24,7 +24,7 @@ struct ForcedConfig {
 struct BuiltGraph {
   graph::OpGraph graph;
   attention::Pattern pattern;  ///< the pattern that was built, never Pattern::sdpa
-  /// For Pattern::sdpa: why this pattern was chosen, and what cudnn-frontend changes; else "".
+  /// For Pattern::sdpa: why this pattern was chosen, and what cudnn-frontend changes; otherwise "".
   std::string choice;
   std::optional<ForcedConfig> forced;  ///< for Pattern::sdpa, if cudnn-frontend builds one
 };

@@ -23,7 +23,7 @@ graph::Uid softmax(GraphBuilder& g, const AttentionSpec& spec, graph::Uid score)
   return g.pointwise(graph::PointwiseMode::DIV, parts.exponentials, parts.row_sum, {.into = p});
 }
 
-// S is stored between mask and scale: its sign bit tells the backward pass which elements were dropped.
+// S is stored between mask and scale: its sign bit marks dropped elements for the backward pass.
 graph::Uid dropout(GraphBuilder& g, const AttentionSpec& spec, graph::Uid p) {
   const DropoutTensors tensors = add_dropout(g, spec, false);
   const graph::Uid s = add_legacy_scores(g, spec, Role::stored_scores, spec.dtype, false);

@@ -19,8 +19,8 @@ std::filesystem::path resolved(const std::filesystem::path& path);
 std::optional<std::string> open_file(const std::filesystem::path& path, DynamicLibrary& library);
 
 struct CudaLibraries {
-  std::string problem;      ///< why this cuDNN cannot be asked; else ""
-  std::string no_compiler;  ///< why it cannot compile plans; else ""
+  std::string problem;      ///< why this cuDNN cannot be asked; otherwise ""
+  std::string no_compiler;  ///< why it cannot compile plans; otherwise ""
 };
 
 /// Loads the CUDA libraries that a cuDNN in `folder` needs. For a simulated GPU without NVRTC, cuDNN up to 9.20 gets a

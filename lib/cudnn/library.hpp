@@ -24,7 +24,7 @@ class Library {
   /// As from cudnnGetVersion: 91900 for 9.19.0.
   CudnnVersion version() const { return info_.version; }
   const LibraryInfo& info() const { return info_; }
-  /// Why no plan can be compiled; else "".
+  /// Why no plan can be compiled; otherwise "".
   const std::string& no_compiler() const { return no_compiler_; }
   std::string status_name(cudnnStatus_t status) const { return api_.cudnnGetErrorString(status); }
   /// cudnnGetLastErrorString: why the last failing call failed; "" if cuDNN recorded nothing. Reading clears it.

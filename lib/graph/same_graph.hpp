@@ -10,7 +10,7 @@
 
 namespace attnprobe::graph {
 
-/// Maps a's uids to b's if the graphs are the same, else none. Differences that cuDNN's verdict ignores do not count:
+/// Maps a's uids to b's if the graphs are the same, otherwise none. Differences that cuDNN's verdict ignores do not count:
 /// uids, names, values of by-value scalars, the order of operations and tensors. Tensors that no operation uses are
 /// ignored, because cuDNN never sees them.
 ///

@@ -46,7 +46,7 @@ class LogGraphReader {
   ~LogGraphReader();
 
   /// Accepts messages in the order of the log; irrelevant messages cost nothing. Returns a graph for a message in which
-  /// cudnnBackendFinalize() shows an operation graph, whatever its status. Throws Error(usage) naming the line of that
+  /// cudnnBackendFinalize() shows an operation graph, with any status. Throws Error(usage) naming the line of that
   /// message, the value and what is allowed; no other message is an error.
   std::optional<ImportedGraph> read(const LogCall& call);
 

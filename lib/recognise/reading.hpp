@@ -31,7 +31,7 @@ struct Reading {
 /// graph.
 struct AttentionPorts {
   const graph::Tensor *q = nullptr, *o = nullptr;
-  std::optional<graph::Tensor> k, v;  ///< copies, since the graph may have them transposed
+  std::optional<graph::Tensor> k, v;  ///< copies, because the graph may have them transposed
   const graph::Tensor *container_k = nullptr, *container_v = nullptr, *page_table = nullptr;
   const graph::Tensor *d_o = nullptr, *dq = nullptr, *dk = nullptr, *dv = nullptr;
   std::optional<int64_t> seqlen_kv;     ///< if neither K nor V shows it

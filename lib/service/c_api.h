@@ -27,7 +27,7 @@ ATTNPROBE_API const char* attnprobe_version(void);
 typedef struct attnprobe_session attnprobe_session;
 
 /* program: the path of the program attnprobe. NULL: ATTNPROBE_PROGRAM, else next to this library, in its ../bin or ../../bin, or on PATH.
- * The program is searched when it is needed. Returns NULL if memory runs out. */
+ * The program is looked up when it is needed. Returns NULL if memory runs out. */
 ATTNPROBE_API attnprobe_session* attnprobe_open(const char* program);
 
 /* The answer to one request, both UTF-8, without a line break at the end. Free it with attnprobe_free(). "" for a notification. An error is an

@@ -44,7 +44,7 @@ class WorkerLost : public std::runtime_error {
   std::optional<probe::WalkFindings> findings;  ///< findings of a walk, so far
 };
 
-/// A worker was killed after a stop request, so its question stays open.
+/// A worker was killed after a stop request, so its question remains open.
 class Stopped : public std::runtime_error {
  public:
   Stopped() : std::runtime_error("stopped") {}

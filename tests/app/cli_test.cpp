@@ -234,7 +234,7 @@ TEST_CASE("exit code 4: a probe crashed or timed out, and the rest is reported",
   CHECK(contains(run.json()["results"][0]["crash"]["how"], "SIGSEGV"));
 }
 
-TEST_CASE("reports validate against the schema, whatever the verdict", "[cli]") {
+TEST_CASE("reports validate against the schema, for any verdict", "[cli]") {
   const TemporaryFolder folder;
   const std::string schema = folder.path() / "schema.json", report = folder.path() / "report.json";
   REQUIRE(shell(program() + " schema report > " + schema).exit_code == 0);

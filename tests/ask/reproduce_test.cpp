@@ -23,7 +23,7 @@ std::string reproduce(const std::string& options) {
 
 }  // namespace
 
-TEST_CASE("Defaults are left out, and a version names the library", "[reproduce]") {
+TEST_CASE("Defaults are omitted, and a version names the library", "[reproduce]") {
   CHECK_THAT(reproduce(question + " --target h200 --quick"),
              Catch::Matchers::Matches(
                  "attnprobe --heads 8 --seqlen 256 --head-dim 64 --quick --target h200 --cudnn 9\\.[0-9]+\\.[0-9]+"));

@@ -111,7 +111,7 @@ TEST_CASE("A config file is read, and a missing one is named", "[config]") {
   CHECK(names(load_configs(path)) == Names{"from-file"});
   CHECK(usage_error([] { load_configs("nowhere.json"); }) ==
         "nowhere.json: cannot be opened: No such file or directory");
-  // A folder gives its documents by name; other files are ignored.
+  // A folder means its documents, sorted by name; other files are ignored.
   folder.file("b.json", config(R"("name": "second")"));
   folder.file("notes.txt", "not a config");
   CHECK(names(load_configs(folder.path())) == Names{"from-file", "second"});

@@ -144,7 +144,7 @@ TEST_CASE("Members for which null means absent", "[json]") {
   CHECK(view.members().front().second.where() == "a.json: /none");
 }
 
-TEST_CASE("The suggested word is a likely typo, whatever its case and length", "[json]") {
+TEST_CASE("The suggested word is a likely typo, for any case and length", "[json]") {
   const std::vector<std::string> types{"f16", "bf16", "f32"};
   CHECK(nearest("BF16", types) == "bf16");
   CHECK(nearest("fp16", types) == "f16");

@@ -131,7 +131,7 @@ TEST_CASE("a capture may end while other threads' calls are being logged", "[cud
   INFO(heard);
 }
 
-TEST_CASE("a message's parts become lines, whatever their number and length", "[cudnn]") {
+TEST_CASE("a message's parts become lines, for any number and length", "[cudnn]") {
   CHECK(message_text(nullptr).empty());
   CHECK(message_text("\0").empty());
   CHECK(message_text("one\0two\0\0never\0") == "one\ntwo\n");

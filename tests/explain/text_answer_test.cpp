@@ -238,7 +238,7 @@ TEST_CASE("A GPU of another vendor has nothing to do with cuDNN", "[explain]") {
   CHECK_THAT(answer.refusals.front().headline, ContainsSubstring("Radeon RX 6800 XT"));
 }
 
-TEST_CASE("An error belongs to the program with the module that raised it", "[explain]") {
+TEST_CASE("An error belongs to the program whose module raised it", "[explain]") {
   const TextAnswer outside = answer_to(
       "Jetson AGX Thor\n  File \"/env/lib/python3.12/site-packages/flashinfer/xqa.py\", line 292, in xqa\n"
       "    raise RuntimeError(\"XQA is only supported on SM90, SM100, SM120 GPUs\")\n"

@@ -1,6 +1,6 @@
 // For lab/break: an LD_PRELOAD library that makes the n-th call of a kind fail in the process started with it.
 //   LD_PRELOAD=libfailing_calls.so FAILING_CALLS=write FAILING_FROM=3 FAILING_TO=3 FAILING_ERROR=28 attnprobe matrix …
-// With FAILING_TO=0 every call from the n-th on fails, as with a disk that stays full. FAILING_COUNT=FILE receives the
+// With FAILING_TO=0 every call from the n-th on fails, as on a full disk. FAILING_COUNT=FILE receives the
 // number of calls at the end; with FAILING_FROM=0 none fails. Child processes are not affected, because the library
 // removes itself from the environment. Calls inside the C library (the stack of a thread, fopen's open) are not seen,
 // so threads and fopen are separate kinds.

@@ -52,7 +52,7 @@ TEST_CASE("Axes are fields with values, ranges or defaults", "[limits]") {
   CHECK_THAT(refusal("dropout"), ContainsSubstring("name them: dropout=VALUE,VALUE"));
 }
 
-TEST_CASE("Limits of the head dimension equal those of asking every head dimension", "[limits]") {
+TEST_CASE("Limits of the head dimension equal those found by asking every head dimension", "[limits]") {
   const Question asked = question("head_dim=1:160", {"pass=fprop,bprop", "mask=none,causal"}, "a100",
                                   {{"heads", 4}, {"seqlen", 256}, {"head_dim", 64}});
   const Limits found = find_limits(asked, {}, {});

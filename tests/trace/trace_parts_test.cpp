@@ -53,7 +53,7 @@ TEST_CASE("a variable set by the user is kept, and the missing information is re
       "CUDNN_LOGLEVEL_DBG=1 is already set and stays: only level 3 shows graphs; unset CUDNN_LOGLEVEL_DBG to change that");
 }
 
-TEST_CASE("a log gives its graphs before it ends", "[trace]") {
+TEST_CASE("a log's graphs are available before it ends", "[trace]") {
   const std::string text = unpacked_fixture("logs/frameworks/pytorch-train-gqa-bf16.log.xz");
   replay::LogReader reader;
   CHECK(reader.so_far().graphs.empty());

@@ -34,7 +34,7 @@ struct FrontendGraph {
   std::optional<graph::OpGraph> graph;
   CudnnVersion cudnn_version;        ///< the cuDNN that cudnn-frontend ran with
   FrontendVersion frontend_version;  ///< the cudnn-frontend that wrote it
-  std::string name;                  ///< of the graph, else of its attention node; may be empty
+  std::string name;                  ///< of the graph, otherwise of its attention node; may be empty
   std::vector<std::string> tags;     ///< of all nodes: "SDPA", "POINTWISE", …
   /// One per line: facts missing from the JSON, inferred values, and features that neither spec nor graph can express.
   std::vector<std::string> notes;

@@ -11,7 +11,7 @@ namespace attnprobe::importers {
 struct LoggedOperation {
   std::string kind;                    ///< "OPERATION_MATMUL"
   std::string label;                   ///< for messages: "operation 5 (BINARY_SELECT)"
-  const log::LogNode* tree = nullptr;  ///< from its own message, else from the graph's
+  const log::LogNode* tree = nullptr;  ///< from its own message, otherwise from the graph's
   LoggedDescriptorPointer record;      ///< nullptr if the log lacks the calls that created it
 
   /// The attribute of the operation or of its computation (POINTWISE, RNG, …); nullptr if it was not set.

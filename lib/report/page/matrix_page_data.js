@@ -63,7 +63,7 @@ function reasonsOf(answer) {
 }
 
 /**
- * What is told of it beside the answer: [kind, text, source] of bugs, rules and gates, each with its text.
+ * Notes next to the answer: [kind, text, source] of bugs, rules and gates.
  */
 function notesOf(answer) {
   const told = [...(answer.but ?? []), ...(answer.notes ?? [])].map(

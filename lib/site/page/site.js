@@ -1,4 +1,4 @@
-// Interactive parts of a page: search, the answer of a field, theme. Without scripts, all but links to a field works.
+// Interactive parts of a page: search, the answer of a field, theme. Without scripts, only links to a field do not work.
 
 'use strict';
 

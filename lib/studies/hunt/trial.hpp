@@ -23,7 +23,7 @@ struct Probe {
 
 struct Trial {
   uint64_t seed = 0;
-  std::string gpu;    ///< catalogue id, "h100"; else the device's name
+  std::string gpu;    ///< catalogue id, "h100"; otherwise the device's name
   std::string cudnn;  ///< "9.14.0"
   run::DataRegime data = run::DataRegime::normal;
   Json config;              ///< the given fields

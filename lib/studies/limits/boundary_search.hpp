@@ -1,4 +1,4 @@
-// Finds where the answers of a row of numbers change, from few questions. Independent of attention.
+// Finds with few questions where the answers for a row of numbers change. Independent of attention.
 //
 // Kernels need multiples of a power of two, so numbers are divided into classes: odd, 2 mod 4, 4 mod 8, … . Classes
 // with the same answers form a group. Within a group the answer rarely changes; halving finds the change between two
