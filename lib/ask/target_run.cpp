@@ -341,8 +341,8 @@ void TargetRun::run_plans(Answer& result) {
   worker::run_plans(plan_work(result), options, plans);
   if (probe::has_working_config(result.findings) || !walk_.sweep_where_none || result.findings.swept || stopped())
     return;
-  // All proposals of the heuristics fail, so the other engines are asked. Earlier findings remain, whatever happens
-  // here.
+  // All proposals of the heuristics fail, so the other engines are asked. Earlier findings are kept, even if this
+  // fails.
   try {
     search_further(result);
   } catch (const worker::WorkerLost& lost) {

@@ -11,8 +11,9 @@ namespace attnprobe::attention {
 /// and windows of either alignment and for sequence lengths. A causal score modifier counts as a mask. Block masks,
 /// mask tensors and the score modifiers arrow and document depend on data; pairs that only they remove are counted.
 ///
-/// `seqlens_q` and `seqlens_kv`: run-time lengths, one per batch entry. If empty, they come from the spec's
-/// mask, otherwise they are the full lengths. As in the graphs, a bottom-right diagonal ends at the entry's own last query and key.
+/// `seqlens_q` and `seqlens_kv`: run-time lengths, one per batch entry. If empty, they come from the spec's mask,
+/// otherwise they are the full lengths. As in the graphs, a bottom-right diagonal ends at the entry's own last query
+/// and key.
 double unmasked_pairs(const AttentionSpec& spec, std::span<const int64_t> seqlens_q = {},
                       std::span<const int64_t> seqlens_kv = {});
 

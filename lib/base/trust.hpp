@@ -13,8 +13,8 @@ namespace attnprobe {
 /// systems give /usr/local to one.
 std::optional<std::string> why_not_believed(const std::filesystem::path& path);
 
-/// The folder for data that programs of this user can recreate: $XDG_CACHE_HOME, otherwise $HOME/.cache. None if neither is
-/// an absolute path. Never the working directory or a shared folder.
+/// The folder for data that programs of this user can recreate: $XDG_CACHE_HOME, otherwise $HOME/.cache. None if
+/// neither is an absolute path. Never the working directory or a shared folder.
 std::optional<std::filesystem::path> user_cache_folder();
 
 }  // namespace attnprobe

@@ -10,9 +10,9 @@
 
 namespace attnprobe::graph {
 
-/// Maps a's uids to b's if the graphs are the same, otherwise none. Differences that cuDNN's verdict ignores do not count:
-/// uids, names, values of by-value scalars, the order of operations and tensors. Tensors that no operation uses are
-/// ignored, because cuDNN never sees them.
+/// Maps a's uids to b's if the graphs are the same, otherwise none. Differences that cuDNN's verdict ignores do not
+/// count: uids, names, values of by-value scalars, the order of operations and tensors. Tensors that no operation uses
+/// are ignored, because cuDNN never sees them.
 ///
 /// An unset attribute differs from a set one, with two exceptions that cuDNN itself ignores. One is the axis of a
 /// pointwise operation, which only GEN_INDEX reads (CUDNN_ATTR_POINTWISE_AXIS in cudnn_graph.h). The other is the

@@ -1,4 +1,4 @@
-/* The C API, which Julia, Rust, Go and Python also use: which head dimension runs on an L40S, and why another does not. */
+/* The C API, which Julia, Rust, Go and Python also use: which head dimensions run on an L40S, and why not. */
 #include <attnprobe/c_api.h>
 #include <stdio.h>
 

@@ -1,4 +1,4 @@
-// Interactive parts of a page: search, the answer of a field, theme. Without scripts, only links to a field do not work.
+// Interactive parts of a page: search, the answer of a field, theme. Without scripts, only links to fields fail.
 
 'use strict';
 
