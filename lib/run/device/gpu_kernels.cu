@@ -1,14 +1,14 @@
 // GPU-only code: the entry points of kernels.hpp's kernels, a matrix product in shared memory, and kernels for
 // measurements. NVRTC compiles it at run time, after kernels.hpp.
 
-#define ATTNPROBE_ENTRY(name, Args)                                                         \
-  extern "C" __global__ void entry_##name(Args args) {                                      \
-    name(args, (Index)blockIdx.x* blockDim.x + threadIdx.x, (Index)gridDim.x * blockDim.x); \
+#define ATTNPROBE_ENTRY(name, Args)                                                        \
+  extern "C" __global__ void entry_##name(Args args) {                                     \
+    name(args, (Index)blockIdx.x * blockDim.x + threadIdx.x, (Index)gridDim.x * blockDim.x); \
   }
 ATTNPROBE_KERNELS(ATTNPROBE_ENTRY)
 
 // A block of 256 threads computes 64 x 64 elements of C, 16 of the depth at a time; gridDim.z: batch x head. A
-// product's variance is var(a) b² + a² var(b); most factors are exact and have none.
+// product's variance is var(a) b^2 + a^2 var(b); most factors are exact and have none.
 typedef Real Tile[16][65];
 
 template <bool errors, bool a_exact, bool b_exact>
@@ -70,9 +70,9 @@ __device__ void tiled(const MatmulArgs& g, Tile& tile_a, Tile& tile_b, Tile& rou
 }
 
 // Separate entry points, because NVRTC compiles them in parallel; CudaDevice::launch_matmul chooses one.
-#define ATTNPROBE_MATMUL(name, errors, a_exact, b_exact)        \
-  extern "C" __global__ void name(MatmulArgs g) {               \
-    __shared__ Tile a, b, rough_a, rough_b;                     \
+#define ATTNPROBE_MATMUL(name, errors, a_exact, b_exact)    \
+  extern "C" __global__ void name(MatmulArgs g) {           \
+    __shared__ Tile a, b, rough_a, rough_b;                 \
     tiled<errors, a_exact, b_exact>(g, a, b, rough_a, rough_b); \
   }
 ATTNPROBE_MATMUL(matmul_values, false, true, true)
