@@ -87,7 +87,7 @@ class Client {
   /// Frees the GPU's memory, except for the plans.
   void rest();
   /// Ends the worker cleanly, with the command that it runs under, and waits. The client cannot be used afterwards.
-  /// Throws WorkerLost if the worker fails or does not end in time, and Stopped.
+  /// Throws WorkerLost or Stopped.
   void end();
   std::string device_properties();
 

@@ -114,7 +114,7 @@ function columnOrder() {
 }
 
 /**
- * For each config and target: the first version here that says yes, and whether its answer differs between
+ * For each config and target: the first version here with a yes, and whether its answer differs between
  * versions.
  */
 function readPast() {
