@@ -69,6 +69,9 @@ TEST_CASE("Each feature has a change that removes it", "[suggest]") {
       {R"("head_dim": 64, "pass": "bprop", "deterministic": true)", "with ordered dQ"},
       {R"("head_dim": 160, "pass": "bprop")",
        "V in two halves of head dimension 80: two calls, each has half of dV, and their other gradients add up"},
+      {R"("head_dim_qk": 64, "head_dim_v": 512, "pass": "bprop")",
+       "V in four quarters of head dimension 128: four calls, each has a quarter of dV, and their other gradients add "
+       "up"},
       {R"("head_dim_qk": 160, "head_dim_v": 128)", "head dimensions padded with zeros to 192 and 128, the scale kept"},
       {R"("head_dim": 64, "mask": {"causal": true, "window_left": 5})", "the mask as a bias tensor without a gradient"},
       {R"("head_dim": 64, "alibi": true)", "ALiBi as a bias tensor without a gradient"},
@@ -217,6 +220,12 @@ TEST_CASE("Splitting V in halves makes a model trainable whose V is too wide for
       result["ways_out"][0]["changes"] ==
       Json{"V in two halves of head dimension 128: two calls, each has half of dV, and their other gradients add up"});
   CHECK(result["ways_out"][0]["config"]["head_dim_v"] == 128);
+  const Json wider = run_attnprobe(
+                         "suggest --pass bprop --heads 8 --seqlen 1000 --head-dim-qk 64 --head-dim-v 512 "
+                         "--causal -t a100 --keep cudnn,target --format json")
+                         .json()["results"][0];
+  REQUIRE_FALSE(wider["ways_out"].empty());
+  CHECK_THAT(wider["ways_out"][0]["changes"][0].get<std::string>(), StartsWith("V in four quarters"));
 }
 
 TEST_CASE("A softcap that excludes a window works with the mask as a bias", "[suggest]") {

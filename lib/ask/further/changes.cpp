@@ -188,12 +188,21 @@ class Changes {
   void add_splitting() {
     if (has_strides(spec_)) return;
     // dS = P (dO Vᵀ - D) is linear in dO and V, so every gradient but dV is the sum of the two calls'.
-    const bool even_v = spec_.head_dim_v % 2 == 0 && spec_.head_dim_v > 64 && !(is_bprop(spec_) && is_fp8(spec_));
-    add(even_v && spec_.pattern != Pattern::mha, "head_dim", ChangeCost::splitting,
-        fmt::format(
-            "V in two halves of head dimension {}: two calls, {}", spec_.head_dim_v / 2,
-            is_bprop(spec_) ? "each has half of dV, and their other gradients add up" : "each computes the scores"),
-        [](AttentionSpec& s) { s.head_dim_v /= 2; });
+    struct Parts {
+      int64_t count, above;
+      const char *words, *calls, *part;
+    };
+    static constexpr Parts parts_of_v[] = {{2, 64, "two halves", "two", "half"},
+                                           {4, 256, "four quarters", "four", "a quarter"}};
+    const bool can_split_v = spec_.pattern != Pattern::mha && !(is_bprop(spec_) && is_fp8(spec_));
+    for (const Parts& parts : parts_of_v)
+      add(can_split_v && spec_.head_dim_v % parts.count == 0 && spec_.head_dim_v > parts.above, "head_dim",
+          ChangeCost::splitting,
+          fmt::format("V in {} of head dimension {}: {} calls, {}", parts.words, spec_.head_dim_v / parts.count,
+                      parts.calls,
+                      is_bprop(spec_) ? fmt::format("each has {} of dV, and their other gradients add up", parts.part)
+                                      : std::string("each computes the scores")),
+          [&parts](AttentionSpec& s) { s.head_dim_v /= parts.count; });
     add(spec_.batch > 1 && spec_.batch % 2 == 0, "batch", ChangeCost::splitting,
         fmt::format("two calls with half the batch, {}, each", spec_.batch / 2), [](AttentionSpec& s) {
           s.batch /= 2;
