@@ -309,12 +309,11 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
 void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::ChosenGate>& gates, const AskWith& with) {
   const std::string answering = asked.result.cudnn_version.text();
   const auto brought = rules::cudnn_of(gates);
-  if (brought && facts.versions.empty() && !is_of_version(answering, *brought)) {
-    asked.assumed.push_back(fmt::format("cuDNN {}; {} ships {}", answering, rules::title_of(gates.front()), *brought));
-    asked.is_other_cudnn = true;
-  }
+  const auto told = facts.versions.empty() && brought ? std::vector<std::string>{*brought} : facts.versions;
   const auto answers_for = [&](const std::string& version) { return is_of_version(answering, version); };
-  if (!facts.versions.empty() && std::ranges::none_of(facts.versions, answers_for)) asked.is_other_cudnn = true;
+  asked.is_other_cudnn = !told.empty() && std::ranges::none_of(told, answers_for);
+  if (asked.is_other_cudnn && facts.versions.empty())
+    asked.assumed.push_back(fmt::format("cuDNN {}; {} ships {}", answering, rules::title_of(gates.front()), *brought));
   if (const rules::GatePlans* plans = gates.empty() ? nullptr : rules::plans_of(gates.front())) asked.plans = *plans;
   if (asked.is_established && !asked.result.by_rule && asked.result.usable != answer::Usable::yes)
     asking::advise(asked.result, options_for(gates), {.program = with.program},

@@ -21,14 +21,12 @@ import subprocess
 import sys
 import tempfile
 
+from atlas import count, number, table
+
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGETS = "h100,b200,a100,rtx5090,l40s,gb300,rtx3090,gb10,thor"
 # Each part of a name that says which version of a kernel it is: its configuration, its tile, its cluster.
 NAME = re.compile(r"(?P<family>.*?)_knob_(?P<knob>\d+)_(?P<tile>\d+x\d+x\d+)(_(?P<rest>.*?))?_kernel")
-
-
-def number(version):
-    return tuple(int(part) for part in version.split("."))
 
 
 def compiled(cell):
@@ -127,18 +125,6 @@ class History:
         return found
 
 
-def count(things, name):
-    return f"{len(things)} {name}{'' if len(things) == 1 else 's'}"
-
-
-def table(head, rows):
-    yield f"| {' | '.join(head)} |"
-    yield f"| {' | '.join(['---'] + ['--:'] * (len(head) - 1))} |"
-    for row in rows:
-        yield f"| {' | '.join(str(one) for one in row)} |"
-    yield ""
-
-
 def overview(history):
     """A table with a row for each release and a column for each GPU: the number of cells with new code."""
     rows = []
@@ -148,7 +134,7 @@ def overview(history):
             found = history.counts(target, old, new)
             row.append(f"{found['new code']} of {found['compared']}" if found["compared"] else "–")
         rows.append(row)
-    yield from table(["release", *history.targets], rows)
+    yield from table(["release", *history.targets], rows, range(1, 1 + len(history.targets)))
 
 
 def of_target(history, target):
@@ -159,14 +145,12 @@ def of_target(history, target):
         found = history.counts(target, old, new)
         if found["compared"]:
             rows.append([f"{old} → {new}", found["compared"], *(found[kind] or "" for kind in kinds)])
-    yield from table(["release", "compared", *kinds], rows)
+    yield from table(["release", "compared", *kinds], rows, range(1, 2 + len(kinds)))
     largest = largest_changes(history, target)
     if largest:
         yield from ("The largest changes of tile, registers or stack:", "")
-        yield "| config | release | before | after |"
-        yield "| --- | --- | --- | --- |"
-        yield from (f"| {config} | {old} → {new} | {a.text()} | {b.text()} |" for _, config, old, new, a, b in largest[:12])
-        yield ""
+        yield from table(["config", "release", "before", "after"],
+                         [[config, f"{old} → {new}", a.text(), b.text()] for _, config, old, new, a, b in largest[:12]])
 
 
 def largest_changes(history, target):
@@ -186,7 +170,7 @@ def markdown(history):
     yield from [
         "# What each cuDNN release changed", "",
         f"**From one release to the next, {changed:,} of {total:,} kernels of attention are new code.** cuDNN has no public history; this one is made by "
-        f"compiling {count(history.configs, 'config')} for {count(history.targets, 'simulated GPU')} with {count(history.versions, 'release')}. No GPU was used.", "",
+        f"compiling {count(len(history.configs), 'config')} for {count(len(history.targets), 'simulated GPU')} with {count(len(history.versions), 'release')}. No GPU was used.", "",
         "A cell is the kernel of the first choice: the plan that a program gets. New code: its instructions or constants differ; names do not count. "
         "Other kernel: a kernel of another kind. Other tile: the same kind with another tile of queries, keys and head dimension. "
         "A change of stack or registers says little about time ([measured](../docs/results/plans.md#register-spills-do-not-predict-time)).", "",
