@@ -42,7 +42,7 @@ void read_seeds(const std::string& text, hunt::HuntOptions& options) {
   }
 }
 
-// Ignores an incomplete last line of a killed run, whose config is asked again.
+// A killed run can leave an incomplete last line. It is ignored, and its config is asked again.
 std::vector<hunt::Trial> trials_in(const fs::path& file) {
   std::vector<hunt::Trial> trials;
   std::ifstream input(file);
