@@ -9,7 +9,6 @@
 
 #include "ask/ask.hpp"
 #include "ask/by_rule.hpp"
-#include "ask/further/ways_out.hpp"
 #include "ask/reproduce.hpp"
 #include "attention/config.hpp"
 #include "base/error.hpp"
@@ -315,9 +314,15 @@ void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::Cho
   if (asked.is_other_cudnn && facts.versions.empty())
     asked.assumed.push_back(fmt::format("cuDNN {}; {} ships {}", answering, rules::title_of(gates.front()), *brought));
   if (const rules::GatePlans* plans = gates.empty() ? nullptr : rules::plans_of(gates.front())) asked.plans = *plans;
-  if (asked.is_established && !asked.result.by_rule && asked.result.usable != answer::Usable::yes)
-    asking::advise(asked.result, options_for(gates), {.program = with.program},
-                   {.most = 1, .most_asked = 40, .two_at_a_time = false, .compile = false});
+  if (!asked.is_established || asked.result.by_rule || asked.result.usable == answer::Usable::yes) return;
+  asking::Plan plan{.groups = {{{asked.result}, {asked.result.target}, {asked.result.cudnn_path}}},
+                    .options = options_for(gates),
+                    .further = asking::Further::ways_out,
+                    .suggest = {{.most = 1, .most_asked = 40, .two_at_a_time = false, .compile = false}}};
+  plan.options.walk.sweep_where_none = true;
+  plan.options.walk.plans = probe::Plans::none;
+  const auto answers = asking::ask(plan, {.program = with.program}).front().results;
+  if (!answers.empty()) asked.result.ways_out = answers.front().ways_out;
 }
 
 }  // namespace attnprobe::explain

@@ -6,7 +6,6 @@
 #include <tuple>
 
 #include "ask/ask.hpp"
-#include "ask/further/other_versions.hpp"
 #include "ask/reproduce.hpp"
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
@@ -140,16 +139,17 @@ void Audit::prove(const asking::PlanOptions& options, const asking::Session& ses
       row.reproduce = asking::joined_command(*command);
     }
     if (!compiles || session.is_stopped()) continue;
-    auto answers = asking::ask({.groups = {{{row.question}, {row.target}, {row.cudnn_path}}},
-                                .options = alone,
-                                .further = asking::Further::nothing,
-                                .cached = true},
-                               session)
-                       .front();
-    row.compiled = !answers.results.empty() && only_frameworks_object(answers.results.front());
-    if (!row.compiled) continue;
-    asking::ask_other_versions(answers, alone, session);
-    if (answers.results.front().from) row.since = text_of(*answers.results.front().from);
+    alone.walk.sweep_where_none = true;  // other versions are asked only for such answers
+    const auto answers = asking::ask({.groups = {{{row.question}, {row.target}, {row.cudnn_path}}},
+                                      .options = alone,
+                                      .further = asking::Further::other_versions,
+                                      .suggest = asking::SuggestOptions{.most = 0, .two_at_a_time = false},
+                                      .cached = true},
+                                     session)
+                             .front()
+                             .results;
+    row.compiled = !answers.empty() && only_frameworks_object(answers.front());
+    if (row.compiled && answers.front().from) row.since = text_of(*answers.front().from);
   }
   const auto fails = [](const AuditRow& row) { return row.kind == AuditKind::refuses_what_works && !row.compiled; };
   dropped_ += std::count_if(rows_.begin(), rows_.end(), fails);

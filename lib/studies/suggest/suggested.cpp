@@ -6,8 +6,8 @@
 #include <map>
 #include <set>
 
+#include "ask/ask.hpp"
 #include "ask/further/changes.hpp"
-#include "ask/plain.hpp"
 #include "attention/fields.hpp"
 #include "base/add_once.hpp"
 #include "base/error.hpp"
@@ -43,7 +43,8 @@ Elsewhere ask_elsewhere(const answer::Answer& refused, std::vector<gpu::Target> 
   plan.options.walk.plans = probe::Plans::none;
   plan.groups = {{questions, std::move(targets), {refused.cudnn_path}}};
   plan.suggest.reset();
-  const auto answers = asking::ask_plainly(plan, session).front().results;
+  plan.further = asking::Further::nothing;
+  const auto answers = asking::ask(plan, session).front().results;
   Elsewhere elsewhere;
   for (const auto& question : questions) {
     const auto& spec = question.config.spec;
