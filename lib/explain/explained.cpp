@@ -126,11 +126,11 @@ std::string explain_id(const std::string& id) {
   // The newest release first: older checks are in the rules of their own releases.
   const auto& releases = attention::frontend_releases;
   for (auto release = releases.rbegin(); id.starts_with("cudnn-frontend:") && release != releases.rend(); ++release)
-    for (const rules::FrameworkRule& rule : rules::frontend_rules(*release).refusals)
+    for (const rules::FrameworkRule& rule : rules::frontend_rules(*release).rules)
       if ("cudnn-frontend:" + rule.id == id)
         return paragraph(id, fmt::format("a check of cudnn-frontend: {}", rule.message), "", rule.source.text);
   for (const rules::FrameworkGate& gate : rules::framework_gates())
-    for (const rules::GateRule& rule : gate.rules)
+    for (const rules::FrameworkRule& rule : gate.rules)
       if (gate.framework + ":" + rule.id == id)
         return paragraph(id, fmt::format("a rule of {}: it refuses {} ({}).", gate.title, rule.what, rule.status),
                          rule.change, rule.source.text);

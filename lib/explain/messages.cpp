@@ -148,13 +148,13 @@ std::string_view trimmed(std::string_view text) {
                                          : text.substr(begin, text.find_last_not_of(" `") + 1 - begin);
 }
 
-std::string releases_of(const rules::GateRule& rule) {
+std::string releases_of(const rules::FrameworkRule& rule) {
   const std::string &from = rule.span.from, &below = rule.span.below;
   if (below.empty()) return from.empty() ? "" : fmt::format("releases from {} on", from);
   return fmt::format("releases {}before {}", from.empty() ? "" : from + " and newer, ", below);
 }
 
-Message message_of(const rules::FrameworkGate& gate, const rules::GateRule& rule) {
+Message message_of(const rules::FrameworkGate& gate, const rules::FrameworkRule& rule) {
   Message message;
   message.id = fmt::format("{}:{}", gate.framework, rule.id);
   message.who = gate.title;
@@ -168,7 +168,7 @@ Message message_of(const rules::FrameworkGate& gate, const rules::GateRule& rule
 }
 
 // Words that a gate uses for several reasons do not identify any of them.
-Message message_of(const rules::FrameworkGate& gate, const std::vector<const rules::GateRule*>& rules) {
+Message message_of(const rules::FrameworkGate& gate, const std::vector<const rules::FrameworkRule*>& rules) {
   Message message = message_of(gate, *rules.front());
   const bool is_one_reason =
       std::ranges::all_of(rules, [&](const auto* rule) { return rule->what == rules.front()->what; });
@@ -184,10 +184,10 @@ Message message_of(const rules::FrameworkGate& gate, const std::vector<const rul
 
 void add_gates(std::vector<Message>& all) {
   for (const rules::FrameworkGate& gate : rules::framework_gates()) {
-    std::map<std::string_view, std::vector<const rules::GateRule*>> by_words;
-    for (const rules::GateRule& rule : gate.rules)
+    std::map<std::string_view, std::vector<const rules::FrameworkRule*>> by_words;
+    for (const rules::FrameworkRule& rule : gate.rules)
       if (trimmed(rule.message).size() >= fewest_letters_of_gate) by_words[trimmed(rule.message)].push_back(&rule);
-    for (const rules::GateRule& rule : gate.rules)  // for equal matches, the order of rules decides
+    for (const rules::FrameworkRule& rule : gate.rules)  // for equal matches, the order of rules decides
       if (const auto group = by_words.find(trimmed(rule.message));
           group != by_words.end() && group->second.front() == &rule)
         all.push_back(message_of(gate, group->second));

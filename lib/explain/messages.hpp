@@ -56,12 +56,12 @@ struct Cause {
 
 /// One message with all its wordings.
 struct Message : Statement {
-  std::vector<std::string> match;         ///< RE2's syntax; case-insensitive, matches anywhere
-  std::vector<std::string> versions;      ///< for each `match`, the releases in words: "releases 1.5.0 to 1.32.0"; ""
-                                          ///< if unknown
-  std::vector<Cause> causes;              ///< most likely first
-  std::string example, counter_example;   ///< a matching line, and a similar line that does not match
-  const rules::GateRule* rule = nullptr;  ///< of a gate, which determines all other members
+  std::vector<std::string> match;        ///< RE2's syntax; case-insensitive, matches anywhere
+  std::vector<std::string> versions;     ///< for each `match`, the releases in words: "releases 1.5.0 to 1.32.0"; ""
+                                         ///< if unknown
+  std::vector<Cause> causes;             ///< most likely first
+  std::string example, counter_example;  ///< a matching line, and a similar line that does not match
+  const rules::FrameworkRule* rule = nullptr;   ///< of a gate, which determines all other members
   const answer::KnownReason* reason = nullptr;  ///< of cuDNN, which determines all other members
   /// A bug report, which has no fixed wording: a page must contain all of these words and none of the others.
   std::vector<std::string> all;

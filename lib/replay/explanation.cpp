@@ -45,7 +45,7 @@ void add(std::vector<ReasonGroup>& groups, const probe::Reason& reason, const st
 
 std::optional<rules::FrontendAnswer> frontend_refusal(std::string_view line) {
   const rules::FrameworkRule* longest = nullptr;
-  for (const rules::FrameworkRule& rule : rules::frontend_rules().refusals)
+  for (const rules::FrameworkRule& rule : rules::frontend_rules().rules)
     if (line.find(rule.message) != std::string_view::npos &&
         (longest == nullptr || rule.message.size() > longest->message.size()))
       longest = &rule;

@@ -13,7 +13,6 @@ namespace attnprobe::rules {
 namespace {
 
 constexpr std::string_view digits = "0123456789";
-constexpr size_t release_parts = 4;  // JAX 0.12.0.1
 
 // Normalises spellings such as "Transformer_Engine" and "CUDA.jl".
 std::string plain_name(std::string_view word) {
@@ -92,22 +91,6 @@ ChosenGate release_of(const FrameworkGate& gate, const std::string& release, con
 
 }  // namespace
 
-std::optional<std::vector<int>> release_numbers(std::string_view release) {
-  // "0.7.2.post1": after 0.7.2 and before 0.7.3.
-  const size_t post = release.find(".post");
-  const std::string_view version = release.substr(0, post);
-  const std::string_view after = post == std::string_view::npos ? "0" : release.substr(post + 5);
-  const bool is_good = is_version(version) && !version.starts_with('.') && !version.ends_with('.') &&
-                       version.find("..") == std::string_view::npos && is_version(after) &&
-                       after.find('.') == std::string_view::npos;
-  if (!is_good) return std::nullopt;
-  std::vector<int> numbers = version_numbers(version);
-  if (numbers.size() > release_parts) return std::nullopt;
-  numbers.resize(release_parts);
-  numbers.push_back(version_numbers(after).front());
-  return numbers;
-}
-
 std::vector<ChosenGate> choose_gates(const std::vector<std::string>& words, const std::string& option) {
   std::vector<ChosenGate> chosen;
   for (const std::string& list : words) {
@@ -165,23 +148,17 @@ std::string title_of(const ChosenGate& chosen) {
   return release.empty() ? chosen.gate->title : fmt::format("{} {}", chosen.gate->title, release);
 }
 
-bool is_in_force(const GateSpan& span, const std::string& release) {
-  // Without known releases, the current rules.
-  const std::vector<int> numbers = release.empty() ? std::vector{1'000'000} : *release_numbers(release);
-  return span.first <= numbers && (span.end.empty() || numbers < span.end);  // empty numbers come before all others
-}
-
-std::vector<const GateRule*> rules_in_order(const FrameworkGate& gate, const std::string& release) {
-  std::vector<const GateRule*> rules;
-  for (const GateRule& rule : gate.rules)
+std::vector<const FrameworkRule*> rules_in_order(const FrameworkGate& gate, const std::string& release) {
+  std::vector<const FrameworkRule*> rules;
+  for (const FrameworkRule& rule : gate.rules)
     if (is_in_force(rule.span, release)) rules.push_back(&rule);
   for (const FrameworkGate::Order& order : gate.orders) {
     if (!is_in_force(order.span, release)) continue;
-    const auto place = [&](const GateRule* rule) {
+    const auto place = [&](const FrameworkRule* rule) {
       return std::find(order.rules.begin(), order.rules.end(), rule->id) - order.rules.begin();
     };
     std::stable_sort(rules.begin(), rules.end(),
-                     [&](const GateRule* a, const GateRule* b) { return place(a) < place(b); });
+                     [&](const FrameworkRule* a, const FrameworkRule* b) { return place(a) < place(b); });
     break;
   }
   return rules;

@@ -13,40 +13,13 @@
 #include "base/json.hpp"
 #include "base/version.hpp"
 #include "rules/flat_problem.hpp"
-#include "rules/requirements.hpp"
+#include "rules/framework_rule.hpp"
 
 namespace attnprobe::rules {
 
-/// A key of a framework's call that a config does not have.
-struct GateKey {
-  ProblemKey key;
-  std::string advice;  ///< shown if a config sets an unusual value; "": nothing shown
-};
-
-/// The releases to which an entry applies: `from` and later, before `below`. "" means unbounded.
-struct GateSpan {
-  std::string from, below;
-  std::vector<int> first, end;  ///< the same as numbers (release_numbers); empty: unbounded
-};
-
-struct GateRule {
-  std::string id;
-  GateSpan span;
-  std::string pass;  ///< "forward" or "backward" if only that pass is refused; otherwise ""
-  /// The outcome: "falls back", "exception", "runs in another kernel", "not asked". "wrong results": cuDNN gets a
-  /// different problem from the call's.
-  std::string status;
-  std::string what;     ///< short name of what is refused; "{key}" is replaced by the key's value
-  std::string message;  ///< the start of the framework's own message, also with "{key}"; "" if it is silent
-  std::string change;   ///< a workaround
-  Source source;
-  Json when;
-  Examples examples;  ///< objects of keys; `affected` overrides the gate's base
-};
-
 /// Whether the framework selects cuDNN by default.
 struct GatePreference {
-  GateSpan span;
+  ReleaseSpan span;
   bool first = false;  ///< cuDNN before its other kernels, or before those that support the call
   std::string why;     ///< appended to "asks cuDNN" as an explanation, or ""
   std::string text;
@@ -56,7 +29,7 @@ struct GatePreference {
 
 /// How a framework caches cuDNN's plans, which determines the cost of a new shape.
 struct GatePlans {
-  GateSpan span;
+  ReleaseSpan span;
   std::string text;
   Source source;
 };
@@ -85,15 +58,15 @@ struct FrameworkGate {
   Source lacks_source;
   std::vector<GateText> lacks;       ///< config features without an argument in the framework's call
   bool all_reasons = false;          ///< checks continue after the first refusal
-  std::vector<GateKey> keys;         ///< in addition to those of a flat problem
+  std::vector<CallKey> keys;         ///< in addition to those of a flat problem
   std::vector<ProblemKey> all_keys;  ///< both kinds of keys
   Json base;                         ///< a value, or null, for every key: an ordinary call
   std::vector<GatePreference> preferences;
   std::vector<GateRelease> releases;  ///< in ascending order; may be empty
-  std::vector<GateRule> rules;        ///< in the file's order
+  std::vector<FrameworkRule> rules;   ///< in the file's order
   std::vector<GatePlans> plans;       ///< ascending; empty: unknown
   struct Order {
-    GateSpan span;
+    ReleaseSpan span;
     std::vector<std::string> rules;
   };
   std::vector<Order> orders;  ///< for releases that check in another order
@@ -105,12 +78,6 @@ const std::vector<FrameworkGate>& framework_gates();
 
 /// `file`: "frameworks/torch.json".
 FrameworkGate parse_framework_gate(std::string_view text, const std::string& file);
-
-/// "2.15.0" and "0.7.2.post1" as comparable numbers; none if the text is not a release.
-std::optional<std::vector<int>> release_numbers(std::string_view release);
-
-/// The placeholders "{name}" in a text; other braces are ordinary text.
-std::vector<std::string> placeholders_of(std::string_view text);
 
 /// The release of a framework that a question is about.
 struct ChosenGate {
@@ -157,11 +124,8 @@ std::optional<std::string> frontend_of(const std::vector<ChosenGate>& gates);
 /// The cuDNN that these releases pin, "9.26.0", or "9.26" for any patch; none if they pin several versions or a range.
 std::optional<std::string> cudnn_of(const std::vector<ChosenGate>& gates);
 
-/// Whether the span includes the release; "" is the current one.
-bool is_in_force(const GateSpan& span, const std::string& release);
-
 /// The rules of a release, in its order of checks.
-std::vector<const GateRule*> rules_in_order(const FrameworkGate& gate, const std::string& release);
+std::vector<const FrameworkRule*> rules_in_order(const FrameworkGate& gate, const std::string& release);
 
 enum class Takes {
   yes,          ///< the call reaches cuDNN

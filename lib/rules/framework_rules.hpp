@@ -12,28 +12,10 @@
 
 #include "base/version.hpp"
 #include "rules/flat_problem.hpp"
+#include "rules/framework_rule.hpp"
 #include "rules/requirements.hpp"
 
 namespace attnprobe::rules {
-
-/// The releases with an entry, "1.25" to "1.26"; "" means from the oldest, or to the newest, that the file covers.
-struct Releases {
-  std::string from, until;
-};
-
-/// A check that the framework makes before it asks cuDNN.
-struct FrameworkRule {
-  std::string id;
-  std::string pass;     ///< "forward" or "backward" if a call requests both passes and only this pass is refused;
-                        ///< otherwise ""
-  std::string status;   ///< the framework's own: "GRAPH_NOT_SUPPORTED", "exception"; "" if it has none
-  std::string message;  ///< the start of the framework's message, or its reason; "{key}" is replaced by the key's value
-  Source source;
-  Json when;
-  Examples examples;
-  Releases releases;
-  bool of_package = false;  ///< see is_of_package()
-};
 
 /// A feature that prevents the unified operation.
 struct FormNeed {
@@ -43,7 +25,7 @@ struct FormNeed {
   Source source;
   Json when;
   Examples examples;
-  Releases releases;
+  ReleaseSpan span;
 };
 
 /// How the framework wires its graphs, from some version on or for some problems.
@@ -68,12 +50,12 @@ struct ForcedConfigRule {
 };
 
 struct FrameworkRules {
-  std::string framework;                ///< name of its folder: "cudnn-frontend"
-  std::string version;                  ///< "1.32.0"; for an older release, that release: "1.23"
-  std::string oldest;                   ///< the first release that the file covers, "1.23"; "": only its own version
-  std::vector<ProblemKey> keys;         ///< the keys of its conditions: a problem's, or the file's own
-  std::vector<FrameworkRule> refusals;  ///< in the framework's order
-  std::vector<FormNeed> unified;        ///< also in the framework's order
+  std::string framework;             ///< name of its folder: "cudnn-frontend"
+  std::string version;               ///< "1.32.0"; for an older release, that release: "1.23"
+  std::string oldest;                ///< the first release that the file covers, "1.23"; "": only its own version
+  std::vector<ProblemKey> keys;      ///< the keys of its conditions: a problem's, or the file's own
+  std::vector<FrameworkRule> rules;  ///< in the framework's order
+  std::vector<FormNeed> unified;     ///< also in the framework's order
   std::vector<FrameworkFact> facts;
   std::vector<ForcedConfigRule> forced_configs;  ///< the first entry whose condition holds applies
 
@@ -106,9 +88,6 @@ bool is_of_package(const FrontendAnswer& answer);
 
 /// The rules that refuse, in order. `problem`: a flat object with every key of `rules`.
 std::vector<const FrameworkRule*> refusals_of(const FrameworkRules& rules, const Json& problem);
-
-/// The rule's message for this problem, with each "{key}" replaced.
-std::string message_for(const FrameworkRule& rule, const Json& problem);
 
 /// `file`: "cudnn-frontend/1.32.json". Returns the entries for `release`, or everything ("all"). Throws Error(internal)
 /// as above.

@@ -12,30 +12,18 @@
 namespace attnprobe::rules {
 namespace {
 
-// A value for messages. In a framework's own message a cuDNN version is a number; in other texts it has dots.
-std::string filled(const std::string& text, const Json& call, bool with_versions) {
-  std::string out = text;
-  for (const std::string& name : placeholders_of(text)) {
-    const Json& value = call.at(name);
-    std::string word = value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : json_text(value);
-    if (with_versions && name == "cudnn") word = CudnnVersion::from_number(value.get<int64_t>()).text();
-    const std::string place = "{" + name + "}";
-    out.replace(out.find(place), place.size(), word);
-  }
-  return out;
-}
-
-std::vector<const GateRule*> rules_that_hit(const FrameworkGate& gate, const std::string& release, const Json& call) {
+std::vector<const FrameworkRule*> rules_that_hit(const FrameworkGate& gate, const std::string& release,
+                                                 const Json& call) {
   const bool is_backward = call.at("pass") == "bprop";
-  std::vector<const GateRule*> hits;
-  for (const GateRule* rule : rules_in_order(gate, release)) {
+  std::vector<const FrameworkRule*> hits;
+  for (const FrameworkRule* rule : rules_in_order(gate, release)) {
     if (rule->pass == (is_backward ? "forward" : "backward")) continue;
     if (holds(rule->when, call)) hits.push_back(rule);
   }
   return hits;
 }
 
-bool is_misreading(const GateRule* rule) {
+bool is_misreading(const FrameworkRule* rule) {
   return rule->status == "wrong results";
 }
 
@@ -46,7 +34,7 @@ void date_rules(GateAnswer& answer, const ChosenGate& chosen, const Json& call, 
   const auto hits = [&](const GateRelease& one) {
     const auto rules = rules_that_hit(*chosen.gate, one.version, call);
     return std::any_of(rules.begin(), rules.end(),
-                       [&](const GateRule* rule) { return is_misreading(rule) == misreading; });
+                       [&](const FrameworkRule* rule) { return is_misreading(rule) == misreading; });
   };
   const auto own = static_cast<size_t>(chosen.release - releases.data());
   size_t first = own;
@@ -71,7 +59,7 @@ const GateText* first_that_holds(const std::vector<GateText>& texts, const Json&
 void note_assumptions(GateAnswer& answer, const ChosenGate& chosen, const Json& call) {
   const FrameworkGate& gate = *chosen.gate;
   const bool is_given = call.contains(names_cudnn);  // a call itself states its values
-  for (const GateKey& gate_key : gate.keys)
+  for (const CallKey& gate_key : gate.keys)
     if (!is_given && !gate_key.advice.empty() && call.at(gate_key.key.name) != gate.base.at(gate_key.key.name))
       answer.notes.push_back(gate_key.advice);
   if (!chosen.asked.empty())
@@ -111,13 +99,13 @@ std::string joined_with_and(const std::vector<std::string>& words) {
 }
 
 // Text and answer come from the refusing rules.
-void add_rules(GateAnswer& answer, const ChosenGate& chosen, const std::vector<const GateRule*>& rules,
+void add_rules(GateAnswer& answer, const ChosenGate& chosen, const std::vector<const FrameworkRule*>& rules,
                const Json& call) {
   std::vector<std::string> what;
-  for (const GateRule* rule : rules) {
-    what.push_back(filled(rule->what, call, true));
-    answer.refusals.push_back({rule->id, what.back(), rule->status, filled(rule->message, call, false), rule->change,
-                               rule->span.from, rule->span.below, rule->source});
+  for (const FrameworkRule* rule : rules) {
+    what.push_back(filled(rule->what, call, CudnnVersionAs::text));
+    answer.refusals.push_back({rule->id, what.back(), rule->status, filled(rule->message, call, CudnnVersionAs::number),
+                               rule->change, rule->span.from, rule->span.below, rule->source});
   }
   const bool misreading = is_misreading(rules.front());
   answer.takes = misreading ? Takes::wrong : Takes::refused;
@@ -147,8 +135,8 @@ void judge_call(GateAnswer& answer, const ChosenGate& chosen, const Json& call) 
   std::vector<std::string> lacking;
   for (const GateText& one : gate.lacks)
     if (holds(one.when, call)) lacking.push_back(one.text);
-  std::vector<const GateRule*> refusing, misreading;
-  for (const GateRule* rule : rules_that_hit(gate, answer.release, call))
+  std::vector<const FrameworkRule*> refusing, misreading;
+  for (const FrameworkRule* rule : rules_that_hit(gate, answer.release, call))
     (is_misreading(rule) ? misreading : refusing).push_back(rule);
   if (!refusing.empty()) {
     add_rules(answer, chosen, refusing, call);

@@ -244,7 +244,7 @@ Json describe_gate_call(const FrameworkGate& gate, const AttentionSpec& spec, Cu
   Json all = gate.base;
   all.update(problem);
   const auto& values = call_values();
-  for (const GateKey& gate_key : gate.keys) {
+  for (const CallKey& gate_key : gate.keys) {
     const std::string& name = gate_key.key.name;
     auto found = values.find(gate.framework + "/" + name);
     if (found == values.end()) found = values.find(name);

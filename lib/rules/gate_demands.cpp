@@ -60,7 +60,7 @@ std::vector<GateDemand> gate_demands(std::string_view framework, std::string_vie
   std::vector<GateDemand> demands;
   const GateRelease* release = gate_release(framework, version);
   if (release == nullptr || !cudnn.is_known()) return demands;
-  for (const GateRule* rule : rules_in_order(*gate_of(framework), release->version)) {
+  for (const FrameworkRule* rule : rules_in_order(*gate_of(framework), release->version)) {
     const CudnnVersion from = wanted_cudnn(rule->when, cudnn, false);
     if (from.is_known()) demands.push_back({rule->id, from, rule->message, rule->change});
   }

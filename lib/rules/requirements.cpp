@@ -78,8 +78,8 @@ std::vector<KnownBug> known_bugs(const attention::AttentionSpec& spec, CudnnVers
 }
 
 FrontendAnswer answer_of(const FrameworkRules& rules, const FrameworkRule& rule) {
-  return {rules.version,      true, rule.id, rule.status, rule.message, rule.source, rule.releases.from,
-          rule.releases.until};
+  return {rules.version, true,        rule.id,        rule.status,
+          rule.message,  rule.source, rule.span.from, last_frontend_of(rule.span)};
 }
 
 namespace {
@@ -88,7 +88,7 @@ namespace {
 void tell_releases(FrontendAnswer& refusal, const Json& problem) {
   const auto& all = attention::frontend_releases;
   const auto refuses = [&](size_t i) {
-    const auto& rules = frontend_rules(all[i]).refusals;
+    const auto& rules = frontend_rules(all[i]).rules;
     return std::any_of(rules.begin(), rules.end(),
                        [&](const FrameworkRule& rule) { return holds(rule.when, problem); });
   };
@@ -110,10 +110,10 @@ std::optional<FrontendAnswer> frontend_answer(const attention::AttentionSpec& sp
   if (spec.pattern == Pattern::mha || spec.pattern == Pattern::two_matmul || unified_backward) return std::nullopt;
   const Json problem = describe_problem(spec, cudnn_version, sm);
   const FrameworkRules& rules = frontend_rules(attention::frontend_release(spec, cudnn_version));
-  for (const FrameworkRule& rule : rules.refusals)
+  for (const FrameworkRule& rule : rules.rules)
     if (holds(rule.when, problem)) {
       FrontendAnswer refusal = answer_of(rules, rule);
-      refusal.message = message_for(rule, problem);
+      refusal.message = filled(rule.message, problem, CudnnVersionAs::number);
       tell_releases(refusal, problem);
       return refusal;
     }

@@ -65,14 +65,16 @@ Examples take_examples(JsonObject& entry) {
   return examples;
 }
 
+JsonObject entry_in(const JsonView& entry, const std::string& file, std::set<std::string>& ids) {
+  const JsonView place = entry.at("id");
+  const std::string id = words_in(place);
+  if (!ids.insert(id).second) place.fail(fmt::format("\"{}\" is there twice", id));
+  return JsonObject(JsonView(entry.json(), rule_source(fmt::format("{}, {}", file, id))));
+}
+
 std::vector<JsonObject> entries_in(const JsonView& list, const std::string& file, std::set<std::string>& ids) {
   std::vector<JsonObject> entries;
-  for (const JsonView& entry : list.elements()) {
-    const JsonView place = entry.at("id");
-    const std::string id = words_in(place);
-    if (!ids.insert(id).second) place.fail(fmt::format("\"{}\" is there twice", id));
-    entries.emplace_back(JsonView(entry.json(), rule_source(fmt::format("{}, {}", file, id))));
-  }
+  for (const JsonView& entry : list.elements()) entries.push_back(entry_in(entry, file, ids));
   if (entries.empty()) list.fail("no entries");
   return entries;
 }

@@ -31,7 +31,10 @@ Source source_in(const JsonView& view);
 Json condition_in(const JsonView& view, const std::vector<ProblemKey>& keys = problem_keys());
 Examples take_examples(JsonObject& entry);
 
-/// The entries of a list, each named "<file>, <id>" in messages. Adds their ids to `ids`; refuses duplicates.
+/// An entry, named "<file>, <id>" in messages. Adds its id to `ids`; refuses duplicates.
+JsonObject entry_in(const JsonView& entry, const std::string& file, std::set<std::string>& ids);
+
+/// The same for each entry of a list.
 std::vector<JsonObject> entries_in(const JsonView& list, const std::string& file, std::set<std::string>& ids);
 
 }  // namespace attnprobe::rules

@@ -35,7 +35,7 @@ def groups():
                            for one in read("rules/cudnn/requirements.json")["requirements"]]
     yield "Known bugs of cuDNN", [(one["id"], one["what"], one["advice"], one["source"]["text"]) for one in read("rules/cudnn/known_bugs.json")["known_bugs"]]
     for file in sorted((ROOT / "lib/rules/cudnn-frontend").glob("*.json")):
-        yield "Checks of cudnn-frontend", [(f"cudnn-frontend:{one['id']}", one["message"], "", "") for one in rules_of(json.loads(file.read_text())["refusals"])]
+        yield "Checks of cudnn-frontend", [(f"cudnn-frontend:{one['id']}", one["message"], "", "") for one in rules_of(json.loads(file.read_text())["rules"])]
     for file in sorted((ROOT / "lib/rules/frameworks").glob("*.json")):
         gate = json.loads(file.read_text())
         yield f"Rules of {gate['title']}", [(f"{gate['framework']}:{one['id']}", f"Refuses {one['what']} ({one['status']}).", one.get("change"), one["source"]["text"])

@@ -257,7 +257,7 @@ TEST_CASE("Every rule of Transformer Engine refuses its example but not similar 
         refusals_of(rules, describe_call(parse_transformer_engine(call.dump(), "te.json").at(0), device));
     return std::any_of(found.begin(), found.end(), [&](const auto* rule) { return rule->id == id; });
   };
-  for (const auto& rule : rules.refusals) {
+  for (const auto& rule : rules.rules) {
     INFO(rule.id);
     CHECK(refuses(rule.examples.affected, rule.id));
     for (const Json& change : rule.examples.unaffected) {

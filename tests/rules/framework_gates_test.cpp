@@ -63,7 +63,7 @@ bool has_note(const GateAnswer& found, const std::string& part) {
 TEST_CASE("every framework rule matches its affected example and none of its unaffected ones", "[rules]") {
   size_t count = 0;
   for (const FrameworkGate& gate : framework_gates())
-    for (const GateRule& rule : gate.rules) {
+    for (const FrameworkRule& rule : gate.rules) {
       INFO(gate.framework << ", " << rule.id);
       CHECK(rule.source.url.starts_with("https://"));
       if (rule.examples.affected.is_null()) continue;
@@ -84,7 +84,7 @@ TEST_CASE("every framework rule matches its affected example and none of its una
         const auto own = std::find(rules.begin(), rules.end(), &rule);
         if (own == rules.end()) continue;
         const auto first =
-            std::find_if(rules.begin(), rules.end(), [&](const GateRule* r) { return holds(r->when, affected); });
+            std::find_if(rules.begin(), rules.end(), [&](const FrameworkRule* r) { return holds(r->when, affected); });
         INFO(release.version << " stops at " << (*first)->id);
         CHECK(*first == &rule);
       }
@@ -97,7 +97,7 @@ TEST_CASE("an ordinary call is not refused by the newest release of any framewor
   for (const FrameworkGate& gate : framework_gates()) {
     INFO(gate.framework);
     const std::string newest = gate.releases.empty() ? "" : gate.releases.back().version;
-    for (const GateRule* rule : rules_in_order(gate, newest)) {
+    for (const FrameworkRule* rule : rules_in_order(gate, newest)) {
       INFO(rule->id);
       CHECK_FALSE(holds(rule->when, gate.base));
     }

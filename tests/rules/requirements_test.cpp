@@ -56,7 +56,7 @@ std::string refusal(const Case& c) {
 TEST_CASE("The data of the version rules is consistent, and every entry has a source", "[rules]") {
   CHECK(requirement_rules().size() > 120);
   CHECK(known_bug_rules().size() > 20);
-  CHECK(frontend_rules().refusals.size() > 90);
+  CHECK(frontend_rules().rules.size() > 90);
   const auto sound = [](const Source& source) {
     const bool page = source.url.starts_with("https://") || source.url.starts_with("pkg:"),
                command = source.url.starts_with("attnprobe ");
@@ -79,12 +79,12 @@ TEST_CASE("The data of the version rules is consistent, and every entry has a so
   for (const auto& [framework, version] : framework_versions()) {
     const FrameworkRules& rules = framework_rules(framework, version);
     INFO(framework << " " << version);
-    for (const auto& rule : rules.refusals) sound(rule.source);
+    for (const auto& rule : rules.rules) sound(rule.source);
     for (const auto& need : rules.unified) sound(need.source);
     for (const auto& fact : rules.facts) sound(fact.source);
     for (const auto& rule : rules.forced_configs) sound(rule.source);
   }
-  for (const auto& rule : frontend_rules().refusals) CHECK(answer_of(frontend_rules(), rule).refuses);
+  for (const auto& rule : frontend_rules().rules) CHECK(answer_of(frontend_rules(), rule).refuses);
 }
 
 TEST_CASE("A mistake in the data is an error that names the entry", "[rules]") {
@@ -193,7 +193,7 @@ TEST_CASE("Every known bug affects its example but not similar problems", "[rule
 TEST_CASE("Every rule of cudnn-frontend is the first to refuse its example, but not similar problems", "[rules]") {
   for (const std::string& release : attention::frontend_releases) {
     size_t reached = 0;
-    for (const auto& rule : frontend_rules(release).refusals) {
+    for (const auto& rule : frontend_rules(release).rules) {
       if (rule.examples.affected.is_null()) continue;
       const std::string& id = rule.id;
       INFO(id << " of " << release);
@@ -337,18 +337,18 @@ TEST_CASE("Rules of a framework are found by name and version", "[rules]") {
 TEST_CASE("A framework's gate is one data file with keys, messages with values, and lines or functions", "[rules]") {
   const std::string file = R"({"comment": "", "framework": "f", "version": "2.1.0", "base_url": "https://x/",
     "keys": {"heads": {"kind": "number", "help": "h"}, "form": {"kind": "text", "values": ["a", "b"], "help": "f"}},
-    "refusals": [{"file": "lib/gate.py", "function": "check", "when": {"form": "a"}, "rules": [
+    "rules": [{"file": "lib/gate.py", "function": "check", "when": {"form": "a"}, "rules": [
       {"id": "r", "line": 12, "pass": "backward", "message": "{heads} heads in {form}", "when": {"heads": {"above": 8}},
        "affected": {"heads": 9}, "unaffected": [{"heads": 8}]}]}]})";
   const FrameworkRules rules = parse_framework_rules(file, "f/2.1.json");
-  REQUIRE(rules.refusals.size() == 1);
-  const FrameworkRule& rule = rules.refusals[0];
+  REQUIRE(rules.rules.size() == 1);
+  const FrameworkRule& rule = rules.rules[0];
   CHECK(rule.source.text == "f 2.1.0, gate.py, check line 12");
   CHECK(rule.source.url == "https://x/lib/gate.py#L12");
   CHECK(rule.pass == "backward");
   const Json nine{{"heads", 9}, {"form", "a"}};
   REQUIRE(refusals_of(rules, nine).size() == 1);
-  CHECK(message_for(rule, nine) == "9 heads in a");
+  CHECK(filled(rule.message, nine, CudnnVersionAs::number) == "9 heads in a");
   CHECK(refusals_of(rules, {{"heads", 8}, {"form", "a"}}).empty());
   CHECK(refusals_of(rules, {{"heads", 9}, {"form", "b"}}).empty());
   const auto with = [&](const std::string& from, const std::string& to) {
@@ -362,14 +362,14 @@ TEST_CASE("A framework's gate is one data file with keys, messages with values, 
                  "/when/form: \"c\" is not a known value; allowed: \"a\", \"b\""));
   CHECK(contains(with(R"({"above": 8})", R"({"over": 8})"), "unknown operator"));
   CHECK(contains(with(R"("pass": "backward")", R"("pass": "bprop")"),
-                 "f/2.1.json, r: /pass: \"bprop\" is not a known value; allowed: \"forward\", \"backward\""));
+                 "f/2.1.json, r: /pass: \"bprop\" is not a known value; allowed: \"\", \"forward\", \"backward\""));
   CHECK(contains(with(R"("base_url": "https://x/")", R"("url": "https://x/")"), "a line needs"));
   CHECK(contains(
       with(R"("kind": "number")", R"("kind": "integer")"),
       "f/2.1.json: /keys/heads/kind: \"integer\" is not a known value; allowed: \"boolean\", \"number\", \"text\""));
   CHECK(contains(with(R"("affected": {"heads": 9}, )", ""), "\"affected\" is missing"));
-  CHECK(contains(with(R"("refusals": [)", R"("refusal": [)"),
-                 "f/2.1.json: /refusal: unknown key \"refusal\" (did you mean \"refusals\"?)"));
+  CHECK(contains(with(R"("comment": "")", R"("comment": "", "fact": [])"),
+                 "f/2.1.json: /fact: unknown key \"fact\" (did you mean \"facts\"?)"));
 }
 
 // ---- in addition to cuDNN's answer

@@ -56,7 +56,7 @@ std::vector<TransformerEngineRefusal> transformer_engine_refusals(const Transfor
   const Json call = describe_call(query, device);
   std::vector<TransformerEngineRefusal> refusals;
   for (const rules::FrameworkRule* rule : refusals_of(own_rules(), call))
-    refusals.push_back({rule->pass, message_for(*rule, call)});
+    refusals.push_back({rule->pass, rules::filled(rule->message, call, rules::CudnnVersionAs::number)});
   return refusals;
 }
 

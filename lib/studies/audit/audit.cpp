@@ -21,7 +21,7 @@ std::string key_of(const AuditRow& row) {
                      row.rule.empty() ? row.what : "");
 }
 
-const rules::GateRule* rule_of(const std::string& framework, const std::string& id) {
+const rules::FrameworkRule* rule_of(const std::string& framework, const std::string& id) {
   for (const auto& gate : rules::framework_gates())
     if (gate.framework == framework)
       for (const auto& rule : gate.rules)

@@ -31,7 +31,7 @@ void add_comparisons(const Json& condition, bool turned, std::vector<NumberCompa
   }
 }
 
-std::vector<NumberCompared> comparisons_of(const rules::GateRule& rule) {
+std::vector<NumberCompared> comparisons_of(const rules::FrameworkRule& rule) {
   std::vector<NumberCompared> found;
   add_comparisons(rule.when, false, found);
   return found;
@@ -114,7 +114,7 @@ void widen(std::optional<std::pair<double, double>>& range, double value) {
 
 }  // namespace
 
-void RuleValues::add(const rules::GateRule& rule, const answer::Answer& result, bool works) {
+void RuleValues::add(const rules::FrameworkRule& rule, const answer::Answer& result, bool works) {
   if (!works && !is_too_large_or_small(result)) return;
   const auto compared = comparisons_of(rule);
   if (compared.empty()) return;
@@ -144,7 +144,7 @@ std::vector<std::string> RuleValues::taken() const {
   return texts;
 }
 
-std::vector<ProposedLimit> RuleValues::proposals(const rules::GateRule& rule) const {
+std::vector<ProposedLimit> RuleValues::proposals(const rules::FrameworkRule& rule) const {
   const auto compared = comparisons_of(rule);
   std::vector<ProposedLimit> proposals;
   for (const auto& [what, by_target] : seen_) {

@@ -36,14 +36,14 @@ class RuleValues {
   /// Adds a cell that only this rule refuses; `works`: whether it would work without the rule. If not, it counts only
   /// if cuDNN's reason is a size (answer::Category of head dimensions, lengths, heads, shapes, shared memory), not a
   /// feature.
-  void add(const rules::GateRule& rule, const answer::Answer& result, bool works);
+  void add(const rules::FrameworkRule& rule, const answer::Answer& result, bool works);
 
   /// "head_dim_qk 136 to 256 forward on rtx4090", for each key that the rule compares with a number.
   std::vector<std::string> taken() const;
 
   /// Proposals for the keys that the rule limits in only one direction. A GPU counts if cuDNN refuses nothing between
   /// the limit and the last supported value. GPUs and keys with the same answer are merged.
-  std::vector<ProposedLimit> proposals(const rules::GateRule& rule) const;
+  std::vector<ProposedLimit> proposals(const rules::FrameworkRule& rule) const;
 
  private:
   struct Seen {
