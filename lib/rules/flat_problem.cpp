@@ -66,6 +66,13 @@ bool has_stats_gaps(const AttentionSpec& s) {
   return last >= s.batch * s.heads_q * s.seqlen_q;
 }
 
+bool is_broadcast(const AttentionSpec& s) {
+  const auto dims = bias_dims(s);
+  for (size_t i = 0; s.bias->strides && i < dims.size(); ++i)
+    if (dims[i] > 1 && (*s.bias->strides)[i] == 0) return true;
+  return false;
+}
+
 bool has_row_gaps(const AttentionSpec& s) {
   if (!s.bias->strides) return false;
   const auto dims = bias_dims(s);
@@ -93,10 +100,14 @@ void add_shape(std::vector<Entry>& all) {
   size("seqlen_q", "the longest query sequence", &AttentionSpec::seqlen_q);
   size("seqlen_kv", "the longest key sequence", &AttentionSpec::seqlen_kv);
   all.push_back(boolean("decode", "one query: seqlen_q is 1", [](const Context& c) { return c.spec.seqlen_q == 1; }));
-  all.push_back(number("query_tiles", "tiles of 128 queries, over batch and heads of Q", [](const Context& c) {
-    constexpr int64_t tile = 128;
-    return saturated_product(saturated_product(c.spec.batch, c.spec.heads_q), (c.spec.seqlen_q + tile - 1) / tile);
-  }));
+  const auto tiles = [&](const char* name, const char* help, int64_t AttentionSpec::*seqlen) {
+    all.push_back(number(name, help, [seqlen](const Context& c) {
+      constexpr int64_t tile = 128;
+      return saturated_product(saturated_product(c.spec.batch, c.spec.heads_q), (c.spec.*seqlen + tile - 1) / tile);
+    }));
+  };
+  tiles("query_tiles", "tiles of 128 queries, over batch and heads of Q", &AttentionSpec::seqlen_q);
+  tiles("key_tiles", "tiles of 128 keys, over batch and heads of Q", &AttentionSpec::seqlen_kv);
   all.push_back(boolean("longer_keys", "seqlen_kv is above seqlen_q",
                         [](const Context& c) { return c.spec.seqlen_kv > c.spec.seqlen_q; }));
   size("head_dim_qk", "head dimension of Q and K", &AttentionSpec::head_dim_qk);
@@ -200,6 +211,8 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(
       {{"bias_shape", KeyKind::text, bias_shapes(), "shape of the bias, with 1 for shared axes; null without one"},
        [](const Context& c) { return c.spec.bias ? Json(c.spec.bias->shape) : Json(); }});
+  all.push_back(boolean("bias_broadcast", "the bias has stride 0 along an axis longer than 1",
+                        [](const Context& c) { return c.spec.bias && is_broadcast(c.spec); }));
   all.push_back(boolean("bias_row_gaps", "other elements follow each row of the bias",
                         [](const Context& c) { return c.spec.bias && has_row_gaps(c.spec); }));
   all.push_back(text<DataType>("bias_dtype", "type of the bias; null without one", [](const Context& c) {
@@ -217,6 +230,10 @@ void add_scores(std::vector<Entry>& all) {
   all.push_back(boolean("alibi", "ALiBi slopes", [](const Context& c) { return c.spec.alibi; }));
   all.push_back(
       boolean("softcap", "the scores are capped by tanh", [](const Context& c) { return c.spec.softcap.has_value(); }));
+  all.push_back(number("softcap_value", "the value at which the scores are capped; null without a softcap",
+                       [](const Context& c) { return c.spec.softcap ? Json(*c.spec.softcap) : Json(); }));
+  all.push_back(boolean("scale", "the graph scales the scores",
+                        [](const Context& c) { return c.spec.scale_form != attention::ScaleForm::none; }));
   all.push_back(text<attention::ScoreModifierKind>(
       "score_mod", "the score modifier; null without one",
       [](const Context& c) { return c.spec.score_mod ? std::optional(c.spec.score_mod->kind) : std::nullopt; }));
