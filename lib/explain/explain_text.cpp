@@ -20,7 +20,7 @@ using report::TextStyle;
 using report::wrapped;
 
 constexpr size_t most_lines = 15;
-constexpr size_t most_said = 240;
+constexpr size_t most_said = 130;  // letters of a part without -v, about two lines
 
 // The cause of the first refused graph.
 std::optional<answer::RootCause> first_cause(const replay::Replay& replay) {
@@ -83,6 +83,18 @@ std::string next_command(const Explained& explained) {
   return "";
 }
 
+// The first sentences of a text that fit in `most_said` letters, at least one.
+std::string beginning_of(const std::string& text) {
+  size_t end = 0;
+  while (end < text.size()) {
+    const size_t next = std::min(text.find(". ", end), text.size());
+    if (end > 0 && next > most_said) return text.substr(0, end - 1);
+    end = next + 2;
+  }
+  return text;
+}
+
+// The parts of an answer. Without -v, long parts are shortened if the whole does not fit, and then the end is cut.
 class Lines {
  public:
   explicit Lines(const TextStyle& style) : style_(style) {}
@@ -90,32 +102,55 @@ class Lines {
   void headline(const std::string& text) {
     std::string head = wrapped(text, 0, style_.width);
     if (style_.colour) head = coloured(head.substr(0, head.size() - 1), "1") + "\n";
-    out_ += head;
+    raw(head);
   }
 
-  void add(const std::string& head, const std::string& text) {
-    if (text.empty()) return;
-    std::string part = wrapped(text, indent, style_.width);
-    if (!head.empty()) part.replace(0, indent, fmt::format("  {:<{}}", head, indent - 2));
-    out_ += part;
+  void add(const std::string& head, const std::string& text) { add(head, text, text); }
+  void add_prose(const std::string& head, const std::string& text) { add(head, text, beginning_of(text)); }
+  void add_quote(const std::string& head, const std::string& place, const std::string& text) {
+    const std::string brief = text.size() <= most_said ? text : text.substr(0, most_said) + "…";
+    add(head, fmt::format("{}: {}", place, text), fmt::format("{}: {}", place, brief));
   }
-
-  void raw(const std::string& text) { out_ += text; }
+  void raw(const std::string& text) { parts_.push_back({text, text}); }
 
   std::string text(const std::string& next) const {
     const std::string last = next.empty() ? "" : "next: " + next + "\n";
-    const auto lines = static_cast<size_t>(std::count(out_.begin(), out_.end(), '\n'));
     const size_t room = most_lines - (last.empty() ? 0 : 1);
-    if (style_.details || lines <= room) return out_ + last;
-    size_t end = 0;
-    for (size_t line = 0; line + 1 < room; ++line) end = out_.find('\n', end) + 1;
-    return out_.substr(0, end) + "  … -v shows the rest\n" + last;
+    std::string full, brief;
+    for (const auto& part : parts_) {
+      full += part.full;
+      brief += part.brief;
+    }
+    const auto lines_of = [](const std::string& text) {
+      return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+    };
+    if (style_.details || lines_of(full) <= room) return full + last;
+    size_t end = brief.size();
+    if (lines_of(brief) + 1 > room) {
+      end = 0;
+      for (size_t line = 0; line + 1 < room; ++line) end = brief.find('\n', end) + 1;
+    }
+    return brief.substr(0, end) + "  … -v shows the rest\n" + last;
   }
 
  private:
   static constexpr size_t indent = 11;
+
+  void add(const std::string& head, const std::string& full, const std::string& brief) {
+    if (!full.empty()) parts_.push_back({paragraph(head, full), paragraph(head, brief)});
+  }
+
+  std::string paragraph(const std::string& head, const std::string& text) const {
+    std::string part = wrapped(text, indent, style_.width);
+    if (!head.empty()) part.replace(0, indent, fmt::format("  {:<{}}", head, indent - 2));
+    return part;
+  }
+
+  struct Part {
+    std::string full, brief;
+  };
   TextStyle style_;
-  std::string out_;
+  std::vector<Part> parts_;
 };
 
 std::string place_of(const Refusal& refusal) {
@@ -123,25 +158,21 @@ std::string place_of(const Refusal& refusal) {
                      refusal.times > 1 ? fmt::format(" and {} more", refusal.times - 1) : std::string());
 }
 
-void add_read(Lines& lines, const TextAnswer& answer, const Refusal* first, bool details) {
-  if (first != nullptr && !first->line.empty()) {
-    const std::string said =
-        first->line.size() <= most_said || details ? first->line : first->line.substr(0, most_said) + "…";
-    lines.add("read", fmt::format("{}: {}", place_of(*first), said));
-  }
+void add_read(Lines& lines, const TextAnswer& answer, const Refusal* first) {
+  if (first != nullptr && !first->line.empty()) lines.add_quote("read", place_of(*first), first->line);
   std::string told;
   for (const auto& fact : answer.told) told += (told.empty() ? "" : "; ") + fact;
   lines.add(first == nullptr || first->line.empty() ? "read" : "", told);
 }
 
 void add_refusal(Lines& lines, const Refusal& refusal, const TextAnswer& answer, bool details) {
-  lines.add("means", refusal.means);
+  lines.add_prose("means", refusal.means);
   for (size_t i = 0; i < refusal.causes.size() && (details || i < 2); ++i)
     lines.add(i == 0 ? (refusal.causes.size() > 1 ? "likely" : "because") : "",
               (i == 0 ? "" : "or ") + refusal.causes[i]);
   lines.add("asked", answer.asked);
   lines.add("missing", answer.missing);
-  lines.add("fix", refusal.next);
+  lines.add_prose("fix", refusal.next);
   lines.add(refusal.next.empty() ? "fix" : "", refusal.help);
 }
 
@@ -201,15 +232,14 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
   if (call_leads(explained)) {
     lines.headline(explained.calls.front().says);
     for (const auto& call : explained.calls) add_call(lines, call, text);
-    if (!text.refusals.empty())
-      lines.add("read", fmt::format("{}: {}", place_of(text.refusals.front()), text.refusals.front().line));
+    if (!text.refusals.empty()) lines.add_quote("read", place_of(text.refusals.front()), text.refusals.front().line);
     return lines.text(next);
   }
   if (messages_lead(replay, text)) {
     const Refusal& first = text.refusals.front();
     lines.headline(with_id(first, style));
-    add_read(lines, text, &first, style.details);
     add_refusal(lines, first, text, style.details);
+    add_read(lines, text, &first);
     add_bugs(lines, text, first.id);
     for (const auto& call : explained.calls) add_call(lines, call, text);
     if (!text.callers.empty()) lines.add("caller", fmt::format("{}", text.callers.front()));
@@ -231,7 +261,7 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
     return lines.text(next);
   }
   lines.headline("Not known: nothing in the text establishes who refused, or why");
-  add_read(lines, text, nullptr, style.details);
+  add_read(lines, text, nullptr);
   lines.add("asked", text.asked);
   add_bugs(lines, text, "");
   lines.add("missing", text.missing);
