@@ -113,6 +113,16 @@ TEST_CASE("explain: a loader error is fixed by a package and a path", "[explain]
   CHECK_THAT(symbol.out, StartsWith("Parts of two versions of cuDNN are mixed"));
 }
 
+TEST_CASE("explain: the fix comes before the message, however long that is", "[explain]") {
+  const std::string path(1500, 'x');
+  const Run run = run_attnprobe("explain 'RuntimeError: /te/" + path +
+                                ".cu:412: [cudnn_frontend] Error: No valid execution plans built.. For " +
+                                "more information. B200, TE 2.6, head_dim=256, bf16, training, cudnn 9.12'");
+  CHECK_THAT(run.out, StartsWith("Plan compilation failed, after cuDNN's support check"));
+  CHECK(run.out.find("  fix      run attnprobe doctor") < run.out.find("  read     line 1"));
+  CHECK(std::count(run.out.begin(), run.out.end(), '\n') <= 15);
+}
+
 TEST_CASE("explain ID explains a reason, a rule, a known bug or a message", "[explain]") {
   for (const char* id :
        {"fe-no-engine-configs", "bprop_kv_128", "jax:packed_0_6", "page_power_of_two", "boolean-mask"}) {

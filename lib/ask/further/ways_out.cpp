@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -110,9 +111,23 @@ class Suggester {
 
   std::vector<Candidate> pairs() {
     std::vector<Candidate> candidates;
-    for (size_t a = 0; a < changes_.size(); ++a)
+    for (size_t a = 0; a < changes_.size(); ++a) {
       for (size_t b = a + 1; b < changes_.size(); ++b) candidates.push_back(with({&changes_[a], &changes_[b]}));
+      for (const Change& change : enabled_by(changes_[a])) candidates.push_back(with({&changes_[a], &change}));
+    }
     return worth_asking(std::move(candidates));
+  }
+
+  // The changes that are possible only after `first`: a mask as a bias is not possible in fp8, but in bf16.
+  const std::vector<Change>& enabled_by(const Change& first) {
+    AttentionSpec spec = result_.config.spec;
+    first.make(spec);
+    auto& enabled = enabled_.emplace_back(changes_of(spec, options_.constraints.deterministic));
+    std::erase_if(enabled, [&](const Change& change) {
+      return suggest_.keep.count(change.kind) != 0 ||
+             std::ranges::find(changes_, change.text, &Change::text) != changes_.end();
+    });
+    return enabled;
   }
 
   std::vector<Candidate> models_with_change() {
@@ -245,8 +260,9 @@ class Suggester {
   const Session& session_;
   const SuggestOptions& suggest_;
   std::vector<Change> changes_, models_;
-  std::set<std::string> seen_;  // the configs that were asked
-  double work_, memory_;        // cost of the original config
+  std::deque<std::vector<Change>> enabled_;  // candidates point into it
+  std::set<std::string> seen_;               // the configs that were asked
+  double work_, memory_;                     // cost of the original config
   size_t asked_ = 0;
 };
 
