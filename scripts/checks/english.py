@@ -72,7 +72,7 @@ def files(names):
                 yield name, path
 
 
-# Texts that others wrote, and files that programs write.
+# Texts of other authors, and generated files.
 NOT_READ = ("tests/fixtures/*", "tests/fuzz/*", "LICENSE", "*.xz", "*.gz", "*.png", "app/python/attnprobe/_records.py")
 
 

@@ -62,7 +62,7 @@ def cpp(text):
         if found[0].startswith(("//", "/*")):
             lines = re.sub(r"^/[/*]+[!<]?|\*/$", "", found[0]).split("\n")
             before = text[text.rfind("\n", 0, found.start()) + 1:found.start()]
-            if before.strip() or len(before) != column:  # another comment than the one above
+            if before.strip() or len(before) != column:  # not a continuation of the comment above
                 comments.append((line - 1, ""))
             column = len(before)
             comments += [(line + number, re.sub(r"^\s*\* ?|^ ", "", one)) for number, one in enumerate(lines)]
@@ -70,7 +70,7 @@ def cpp(text):
         if found[2] is not None:
             yield "strings", line, found[2]
         elif found[3] is not None:
-            if string and text[end:found.start()].strip():  # not one literal in two pieces
+            if string and text[end:found.start()].strip():  # not adjacent literals
                 yield "strings", begun, "".join(string)
                 string = []
             begun = begun if string else line

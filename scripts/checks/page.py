@@ -16,12 +16,12 @@ import sys
 
 from devtools import CONTROL, FAINT, Browser, Page, find_chromium
 
-# Generous: the page is far below on two cores that are busy with other work.
+# Generous limits: even on two busy cores the page takes far less.
 MOST_OPEN_MS = 4000
 MOST_FILTER_MS = 400
 DESKTOP, PHONE = (1440, 900), (390, 844)
 
-# Runs before the page's own script: notes when the matrix was drawn, all of it.
+# Runs before the page's own script. Records when the whole matrix was drawn.
 WATCH = """
 new MutationObserver((_, watcher) => {
   if (!document.querySelector("#count")?.textContent) return;
@@ -30,7 +30,7 @@ new MutationObserver((_, watcher) => {
 }).observe(document, { childList: true, subtree: true });
 """
 
-# The data that the page was given, read by this test and not by the page's own code.
+# The page's data, read by this test, not by the page's own code.
 FACTS = """(() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const version = data.cudnns.length - 1, targets = data.targets.length, cells = [];
@@ -48,11 +48,11 @@ FACTS = """(() => {
     configs: data.configs.map(({ name, summary, dtype }) => ({ name, summary, dtype })) };
 })()"""
 
-# Names of configs that do not fit: without their ends they may look alike.
+# Config names that do not fit: cut names may look the same.
 CUT = """[...document.querySelectorAll('#grid tbody .config b')].filter(
   (name) => name.scrollWidth > name.clientWidth + 1 || name.scrollHeight > name.clientHeight + 1).map((name) => name.innerText)"""
 
-# Milliseconds of a keystroke in the search field: the script with the layout that it causes, and until it is seen.
+# Milliseconds for a keystroke in the search field: for the script and its layout, and until the result is visible.
 KEYSTROKE = """(async (text) => {
   const search = document.getElementById("search"), start = performance.now();
   search.value = text;

@@ -14,7 +14,7 @@ import sys
 from devtools import FAINT, Browser, Page, find_chromium
 
 DESKTOP, PHONE = (1440, 900), (390, 844)
-# Texts that users paste, and the page that has to be among the first five.
+# Texts that users paste, and the page that must be among the first five results.
 SEARCHES = (
     ("Embedding dim per head for q and k is not a multiple of 8", "reference/reasons.html"),
     ("null driver", "how-it-works.html"),

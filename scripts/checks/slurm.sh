@@ -27,19 +27,19 @@ daemons=()
 clean_up() {
   local code=$? daemon log
   if ((code)); then for log in "$work"/*.log "$work"/slurm/*.log; do echo "--- ${log#"$work"/}"; tail -n 15 "$log"; done >&2; fi
-  # Only jobs of this cluster, and before its daemons end: they would leave the jobs' processes behind.
+  # Cancels only this cluster's jobs. The daemons end later, because they would leave the jobs' processes behind.
   if ((${#daemons[@]} == 3)); then timeout 10 scancel --user="$(id -un)" 2>/dev/null || true; fi
   for daemon in "${daemons[@]}"; do kill "$daemon" 2>/dev/null || true; done
   wait
   rm -rf "$work"
 }
 trap clean_up EXIT
-chmod 711 "$work"  # munged insists: in principle its socket is for all
+chmod 711 "$work"  # required by munged: any user may use its socket
 mkdir -m 755 "$work"/slurm "$work"/slurm/{state,spool}
 export SLURM_CONF=$work/slurm/slurm.conf
 me=$(id -un) host=$(hostname -s)
 
-# --- one node, which is the controller too
+# --- one node, which is also the controller
 head -c 1024 /dev/urandom >"$work/slurm/munge.key"
 chmod 600 "$work/slurm/munge.key"
 cat >"$SLURM_CONF" <<END
@@ -56,7 +56,7 @@ StateSaveLocation=$work/slurm/state
 SlurmdSpoolDir=$work/slurm/spool
 SlurmctldPidFile=$work/slurm/slurmctld.pid
 SlurmdPidFile=$work/slurm/slurmd.pid
-# No cgroups: containers seldom let one make them.
+# No cgroups: containers rarely allow them.
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 JobAcctGatherType=jobacct_gather/none
@@ -64,7 +64,7 @@ AccountingStorageType=accounting_storage/none
 MpiDefault=none
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
-# Jobs at once instead of at the next round, and ends without ceremony.
+# Start jobs immediately instead of at the next round, and kill them quickly.
 SchedulerParameters=sched_min_interval=0,batch_sched_delay=0
 KillWait=2
 NodeName=$host NodeAddr=127.0.0.1 $(slurmd -C | grep -oE '(CPUs|Boards|SocketsPerBoard|CoresPerSocket|ThreadsPerCore|RealMemory)=[0-9]+' | tr '\n' ' ')
@@ -86,10 +86,10 @@ for ((tries = 0; ; tries++)); do
 done
 echo "ok  Slurm $(sinfo --version | cut -d' ' -f2) runs on one node with $(nproc) cores"
 
-# --- the matrix, with the repository's folders linked in, so that reports and logs stay out of it
+# --- the matrix; the repository's folders are linked, so that reports and logs stay out of the repository
 cd "$work"
 for folder in build configs docs; do ln -s "$root/$folder" .; done
-# Answers of all kinds; one is not as expected, so that the exit code has something to say.
+# All kinds of answers. One is not as expected, so the exit code is not 0.
 cat >small.json <<'END'
 {
   "targets": ["h200", "l40s"],

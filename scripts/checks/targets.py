@@ -9,7 +9,7 @@ TARGETS = Path(__file__).resolve().parents[2] / "configs" / "targets"
 KEYS = ["schema", "id", "name", "aliases", "architecture", "sm", "representative", "properties", "matmul_rates", "sources", "references"]
 REPRESENTATIVE = {"a100", "l40s", "h200", "b200", "rtx5090"}
 KB = 1024
-# Only of sm_107 so far; cuDNN reads it from 9.26 on.
+# So far only for sm_107; cuDNN reads it since 9.26.
 OVERSIZED = "oversizedSharedMemoryPerBlock"
 
 # sm: (shared memory per block opt-in, threads per SM, blocks per SM, reserved shared memory per block).
@@ -42,7 +42,7 @@ def same_type(value, model):
 
 def check(doc, stem, model):
     """Yields (JSON pointer, message) for every error in one target; `model` has the properties of h200.json."""
-    # A GPU has no matmul rates where none are published.
+    # A GPU without published matmul rates has none here.
     if not isinstance(doc, dict) or list(doc) not in (KEYS, [key for key in KEYS if key != "matmul_rates"]):
         yield "", f"keys must be {', '.join(KEYS)}, in this order"
         return

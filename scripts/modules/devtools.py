@@ -38,7 +38,7 @@ KEYS = {
 }
 CONTROL = 2
 
-# Text that is too faint for WCAG AA on the background that is really behind it.
+# Text with too little contrast for WCAG AA on its real background.
 FAINT = """((root) => {
   const canvas = Object.assign(document.createElement("canvas"), { width: 1, height: 1 });
   const context = canvas.getContext("2d", { willReadFrequently: true });

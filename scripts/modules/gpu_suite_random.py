@@ -8,15 +8,15 @@ import subprocess
 import tempfile
 import time
 
-# So that the reference takes a fraction of a second: batch x heads x queries x keys.
+# Most batch x heads x queries x keys, so that the reference takes a fraction of a second.
 MOST_SCORES = 1 << 25
 CHUNK = 24
 REGIMES = ("normal", "integers", "normal", "negative_scores", "far_negative", "normal", "large")
-# Scales of fp8 graphs fit standard normal data.
+# The scales of fp8 graphs fit only these data.
 FP8_REGIMES = ("normal", "integers")
-# Modifiers that make scores beyond f32 of large ones.
+# Modifiers that turn large scores into scores beyond f32.
 OVERFLOWING = ("exp", "pow")
-# Seconds that a process may take beyond the time for all of them.
+# Seconds that one process may take in addition to the time for all of them.
 GRACE = 60
 # An error above this multiple of the allowance is more than rounding.
 GROSS = 3

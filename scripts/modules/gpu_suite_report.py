@@ -156,7 +156,7 @@ def logs_part(part):
 def pytorch_part(part):
     if "markdown" not in part:
         return [part.get("problem", "")]
-    # Its headings go two levels down.
+    # Lowers its headings by two levels.
     return [("##" + line) if line.startswith("#") else line for line in part["markdown"].splitlines()]
 
 

@@ -30,9 +30,9 @@ CONFIGS = "configs/matrix/atlas.json"
 # The table's version: its answers for the H200 were compared with a real one.
 TESTED = "9.19"
 PAGE_BYTES, PAGE_VERSIONS = 8 * 10**6, 10
-# More is not served well by GitHub.
+# GitHub does not serve larger files well.
 MOST_PAGE_BYTES = 20 * 10**6
-# A config belongs to the first family of which its name begins with a word, or holds one ("*-fp8-").
+# A config belongs to the first family with a word that its name begins with, or contains ("*-fp8-").
 FAMILIES = [
     ("8-bit floats", "*-fp8- *-mxfp8-"),
     ("BERT, ModernBERT, T5", "bert- modernbert- t5-"),
@@ -74,7 +74,7 @@ def table(head, rows, right=()):
     yield f"| {' | '.join(head)} |"
     yield f"| {' | '.join('--:' if i in right else '---' for i in range(len(head)))} |"
     for row in rows:
-        # A reason may be C++ with an "or" in it.
+        # A reason may be a C++ condition with an "or".
         yield f"| {' | '.join(str(cell).replace('|', chr(92) + '|') for cell in row)} |"
     yield ""
 
@@ -236,7 +236,7 @@ def stands_out(matrix, version):
     by_frontend, by_bugs = ([c for c in matrix.configs if any((c, g, version) in notes for g in living)] for notes in (matrix.refusal, matrix.bugs))
     yield (f"cudnn-frontend refuses {count(len(by_frontend), 'config')} by rules of its own on GPUs where cuDNN {version} supports them (ᶠ), and known "
            f"bugs concern {len(by_bugs)} (⚠).")
-    # Close relatives, of one major compute capability, that answer differently.
+    # GPUs of the same major compute capability with different answers.
     found = collections.defaultdict(list)
     for a, b in itertools.permutations(matrix.groups, 2):
         for major in sorted({int(matrix.sm[g]) // 10 for g in a} & {int(matrix.sm[g]) // 10 for g in b}):
@@ -391,7 +391,7 @@ def ask(options, versions, folder):
     if (folder / "cells.jsonl").exists():
         more.append("--resume")
     code = subprocess.run([options.program, *command, *more], cwd=ROOT, stdout=sys.stderr).returncode
-    # 1, 4 and 5 are answers; 2 and 3, or a signal, say that there are none.
+    # With 1, 4 and 5 there are answers; with 2 and 3, or after a signal, there are none.
     if code not in (0, 1, 4, 5):
         sys.exit(f"scripts/docs atlas: attnprobe matrix ended with {code}")
     return f"attnprobe {' '.join(command)}"

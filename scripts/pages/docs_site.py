@@ -29,7 +29,7 @@ import reasons
 try:
     from markdown_it import MarkdownIt
 except ImportError:
-    # Debian's package is for Debian's Python, whichever comes first on PATH.
+    # Debian's package works only with Debian's Python, which may not be the first on PATH.
     if sys.executable != "/usr/bin/python3" and pathlib.Path("/usr/lib/python3/dist-packages/markdown_it").is_dir():
         os.execv("/usr/bin/python3", ["/usr/bin/python3", *sys.orig_argv[1:]])
     print("SKIPPED: python3 has no markdown-it-py (Debian: python3-markdown-it)")
@@ -39,7 +39,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TEMPLATES = pathlib.Path(__file__).resolve().parent / "docs_site"
 NAVIGATION = ROOT / "docs/navigation.json"
 MARKDOWN = MarkdownIt("commonmark").enable("table")
-# Pages for which cuDNN was asked: the command that writes each into --pages.
+# Pages with answers of cuDNN, and the command that writes each into --pages.
 ASKED = {
     "atlas": ("The atlas: the attention of today's models", "scripts/docs atlas"),
     "audit": ("Frameworks' gates against cuDNN's answers", "attnprobe dev audit --framework all --target each-sm --format md -o build/pages/audit.md"),
@@ -91,7 +91,7 @@ class Page:
         for at, token in enumerate(self.tokens):
             if token.type == "heading_open":
                 heading = text_of(self.tokens[at + 1])
-                # Terminals link to the id itself.
+                # Links in terminals use the id itself.
                 anchor = base = heading if self.source == docs_site_ids.PAGE and token.tag == "h3" else anchor_of(heading)
                 count = 0
                 while anchor in self.anchors:
@@ -162,7 +162,7 @@ class Site:
             for at, child in enumerate(token.children or []):
                 if child.type == "link_open":
                     child.attrSet("href", self.resolved(page, child.attrGet("href")))
-                    # "docs/config.md" is a page's name in the repository; here it has a label.
+                    # "docs/config.md" is the page's path in the repository; the site shows its label.
                     text = token.children[at + 1]
                     text.content = labels.get(text.content, text.content)
                 elif child.type == "image":
@@ -209,7 +209,7 @@ class Site:
     def body(self, page):
         self.resolve_links(page)
         text = MARKDOWN.renderer.render(page.tokens, MARKDOWN.options, {})
-        # A wide table scrolls, not the page.
+        # A wide table scrolls; the page does not.
         text = text.replace("<table>", '<div class="table" tabindex="0"><table>').replace("</table>", "</table></div>")
         text = re.sub(r'(<h[2-6] id="([^"]+)">)(.*?)(</h)', r'\1\3<a class="anchor" href="#\2" aria-label="link to this section">#</a>\4', text)
         text = re.sub(r'<pre><code class="language-console">(.*?)</code></pre>', lambda match: console(match[1]), text, flags=re.S)

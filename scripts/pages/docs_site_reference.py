@@ -115,7 +115,7 @@ def targets(program):
     lines = said(program, "targets", "list").splitlines()
     starts = [match.start() for match in re.finditer(r"\S+(?: \S+)*", lines[0])]
     ends = [*starts[1:], None]
-    # Between two columns stands a word without a title.
+    # A word without a title may stand between two columns.
     rows = [[re.sub(r" {2,}", ", ", line[start:end].strip()) for start, end in zip(starts, ends)] for line in lines if line.strip()]
     table = [f"| {' | '.join(escaped(cell) for cell in row)} |" for row in rows]
     table.insert(1, "| --- " * len(starts) + "|")

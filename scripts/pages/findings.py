@@ -17,7 +17,7 @@ import shlex
 import subprocess
 import sys
 
-sys.dont_write_bytecode = True  # no __pycache__ beside the scripts
+sys.dont_write_bytecode = True  # no __pycache__ next to the scripts
 from findings_claims import CLAIMS, HIGHLIGHTS
 
 NUMBERS = re.compile(r"(\d+)(?:-(\d+))?(?: step (\d+))?$")
@@ -102,7 +102,7 @@ class Answers:
         document = {"defaults": {"expect": "any"}, "configs": [{"name": f"c{i}", **config} for i, config in enumerate(configs.values())]}
         file = self.out / f"{target}.json"
         file.write_text(json.dumps(document, indent=1))
-        # 1, 4: cells that are not as expected, crashes: answers too.
+        # 1 (not as expected) and 4 (crashes) are answers too.
         done = subprocess.run([self.program, "matrix", file, "--target", target, "--cudnn", self.cudnn, "--out", self.out / target, "--overwrite"])
         if done.returncode not in (0, 1, 4):
             sys.exit(f"attnprobe matrix for {target}: exit code {done.returncode}")
@@ -201,7 +201,7 @@ class Page:
 
     def __init__(self, program, cudnn, answers):
         self.program, self.cudnn, self.answers = program, cudnn, answers
-        # Rows of the three tables: one for all versions with the same answer.
+        # Rows of the three tables; versions with the same answer share a row.
         self.less, self.more, self.crashes, self.sections = {}, {}, {}, []
         self.counts = dict.fromkeys([*JUDGEMENTS.values(), CRASHES], 0)
         self.statements = self.whole = self.kept = 0

@@ -14,20 +14,20 @@ NOTES = f"[cudnn-frontend, Attention]({FRONTEND_PAGE}), Important Notes on Suppo
 RELEASE = "[cuDNN backend, Release Notes](https://docs.nvidia.com/deeplearning/cudnn/backend/latest/release-notes.html), {}"
 TE = ("[Transformer Engine 2.18, fused_attn.cpp](https://github.com/NVIDIA/TransformerEngine/blob/v2.18/transformer_engine/common/fused_attn/"
       "fused_attn.cpp), nvte_get_fused_attn_backend")
-EVERY = "a100,h100,b200,rtx5090"  # of each generation one
+EVERY = "a100,h100,b200,rtx5090"  # one of each generation
 SHORT = "a100,l40s,h100,b200"
 PREFILL, DECODE, BACK = "--heads 4 --seqlen 512", "--heads 4 --seqlen-q 1 --seqlen-kv 1024", "--pass bprop --heads 4 --seqlen 512"
 D64 = " --head-dim 64"
 FP8 = " --dtype fp8_e4m3"
 MHA = "--pattern mha --mask padding --heads 4"
-# Numbers on both sides of each stated end, and some between.
+# Numbers on both sides of each stated limit, and some between.
 HEAD_DIMS = "head_dim=4,8,12,16,20,32,40,64,72,80,96,100,120,128,132,136,160,192,200,248,256,260,264,320,512,520,1024"
 FP8_DIMS = "head_dim=8,16,24,32,48,64,72,80,96,112,120,128,136,144,160,176,192,208,240,256,272,288"
 LENGTHS = "seqlen=1,2,8,32,63,64,65,96,100,127,128,192,200,256,320,384,448,480,500,511,512,513,576,640,1000,1024"
 WINDOWS = "window_left=1,2,15,16,63,64,127,128,129,255,256,511,512"
 
 
-# Of batch 1, 4 heads, length 256, head dimension 64: the tokens next to each other.
+# For batch 1, 4 heads, length 256, head dimension 64: the tokens are next to each other.
 STRIDES = {"strides": [65536, 16384, 1, 256]}
 STRIDED = {"all": "", "all but O": f"--o-layout '{json.dumps(STRIDES)}'",
            **{f"all but {name.upper()}": f"--layout '{json.dumps({'q': 'bshd', 'k': 'bshd', 'v': 'bshd', name: STRIDES})}'" for name in "qkv"}}

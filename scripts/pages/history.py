@@ -25,7 +25,7 @@ from atlas import count, number, table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TARGETS = "h100,b200,a100,rtx5090,l40s,gb300,rtx3090,gb10,thor"
-# Each part of a name that says which version of a kernel it is: its configuration, its tile, its cluster.
+# The parts of a kernel's name: its family, configuration (knob), tile, and the rest, such as the cluster.
 NAME = re.compile(r"(?P<family>.*?)_knob_(?P<knob>\d+)_(?P<tile>\d+x\d+x\d+)(_(?P<rest>.*?))?_kernel")
 
 

@@ -39,7 +39,7 @@ def terminal_text(command, program):
         try:
             while piece := os.read(ours, 1 << 16):
                 pieces.append(piece)
-        except OSError:  # the other end is closed
+        except OSError:  # the program closed the terminal
             pass
     os.close(ours)
     return b"".join(pieces).decode().replace("\r\n", "\n").rstrip()
@@ -55,7 +55,7 @@ def draw_terminal(file, program):
         console.print(Text(f"{prompt[:cut]} \\\n   {prompt[cut:]}", style="bold"))
         console.print(Text.from_ansi(terminal_text(ANSWER, program)))
     svg = console.export_svg(title="attnprobe", unique_id="attnprobe")
-    # A picture may fetch nothing: the reader's own monospace font has to do.
+    # A picture must not download anything, so it uses the reader's monospace font.
     file.write_text(re.sub(r"\n\s*@font-face \{.*?\}(?=\n)", "", svg, flags=re.S))
 
 
@@ -65,7 +65,7 @@ def draw_matrix(file, program, chromium):
         with devtools.Browser(chromium) as browser:
             page = devtools.Page(browser)
             page.call("Emulation.setScrollbarsHidden", hidden=True)
-            page.size(WIDTH, 4000)  # nothing scrolls
+            page.size(WIDTH, 4000)  # tall enough that nothing scrolls
             page.media()
             page.open(pathlib.Path(folder, "matrix/index.html").as_uri())
             height = page.evaluate("Math.ceil(document.querySelector('#grid tbody').getBoundingClientRect().bottom) + 16")

@@ -23,12 +23,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 CATALOGUE = ROOT / "lib/answer/reasons.json"
 FIXTURE = ROOT / "tests/fixtures/reasons-cudnn.json"
 PROVOKING = ROOT / "tests/fixtures/provoking-configs.json"
-REFERENCE = "9.19.0"  # whose examples are preferred: the version that the catalogue was written with
+REFERENCE = "9.19.0"  # the version for which the catalogue was written; its examples are preferred
 
-# One GPU for each set of engines; GPUs of one set differ in shared memory, which the shipped configs show.
+# One GPU for each set of engines. GPUs with the same set differ in shared memory, which the shipped configs show.
 KINDS = "a100,h200,b200,rtx5090"
 OTHERS = "t4,l40s,orin,thor,b300,gb10"
-# Every knob value, and every kernel compiled: slow, so for what each engine family serves.
+# Tried with every knob value, and every kernel compiled. This is slow, so there are only a few configs for each engine family.
 KNOBS = [
     {}, {"pass": "bprop"}, {"dtype": "fp8_e4m3", "head_dim": 128}, {"dtype": "fp8_e4m3", "head_dim": 128, "pass": "bprop"},
     {"seqlen_q": 1, "seqlen_kv": 4096}, {"head_dim": 256}, {"head_dim_qk": 192, "head_dim_v": 128, "pass": "bprop"},
@@ -107,7 +107,7 @@ def results_of(options, cudnn, files, targets, further):
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=ROOT) as program:
         for line in program.stdout:
             yield json.loads(line)
-    if program.returncode not in (0, 1, 3, 4):  # 1: not as expected; 3, 4: the machine lacks something, a probe crashed: findings too
+    if program.returncode not in (0, 1, 3, 4):  # 1 (not as expected), 3 (environment problem) and 4 (crash) are findings too
         sys.exit(f"exit code {program.returncode}: {' '.join(command)}")
 
 

@@ -49,7 +49,7 @@ class Attnprobe(CMakePackage):
     depends_on("zlib-api")
     depends_on("gperftools", when="+tcmalloc")
 
-    # Their headers are compiled with; attnprobe asks the installed library.
+    # attnprobe is compiled with their headers, and asks the installed library.
     depends_on("cudnn@9.14:9", type=("build", "run"))
     depends_on("cuda", type=("build", "run"))
 
@@ -65,7 +65,7 @@ class Attnprobe(CMakePackage):
             self.define("CUDNN_ROOT", self.spec["cudnn"].prefix),
             self.define("CUDA_RUNTIME_INCLUDE_DIR", self.spec["cuda"].prefix.include),
         ]
-        # Found on the machine, so it has to be left out by hand.
+        # CMake would find it on the machine, so it must be disabled explicitly.
         if self.spec.satisfies("~tcmalloc"):
             args.append(self.define("ATTNPROBE_TCMALLOC", "ATTNPROBE_TCMALLOC-NOTFOUND"))
         return args

@@ -5,7 +5,7 @@ const MOST = 40;
 // ---- light and dark -------------------------------------------------------------------------------------------------
 
 function stored(theme) {
-  // A page that lies on a disk may have no storage.
+  // A page opened from disk may have no storage.
   try {
     if (theme) localStorage.setItem("theme", theme);
     return localStorage.getItem("theme");
@@ -32,7 +32,7 @@ if (current && current.offsetTop > navigation.clientHeight * 0.8) navigation.scr
 const search = document.getElementById("search"), results = document.getElementById("results");
 let loading = null;
 
-// A script, since a page that lies on a disk may fetch nothing; it comes when somebody searches.
+// A script, because a page opened from disk cannot fetch files; it is loaded at the first search.
 function load() {
   loading ??= new Promise((done, failed) => {
     const script = document.createElement("script");
@@ -47,7 +47,8 @@ function load() {
   return loading;
 }
 
-// [score, section] of the sections that have every word, or, of a pasted text that nothing has whole, most of its words.
+// [score, section] of the sections with every word; if no section has all words of a pasted text, of those with most of
+// them.
 function found(query) {
   const phrase = query.toLowerCase().replace(/\s+/g, " ").trim();
   const words = [...new Set(phrase.split(" "))];
@@ -66,12 +67,12 @@ function found(query) {
     if (heading === phrase) score += 100;
     if (heading.includes(phrase)) score += 20;
     if (text.includes(phrase)) score += 10;
-    score += 5 * Math.min(1, 400 / (text.length + 1)); // a short section is about it rather than with it
+    score += 5 * Math.min(1, 400 / (text.length + 1)); // in a short section, the words are the topic
     scored.push([has >= words.length - 0.5 ? score + 1000 : score + 20 * has, section]);
   }
   const all = scored.filter(([score]) => score >= 1000);
   const best = (all.length ? all : words.length > 3 ? scored : []).sort((a, b) => b[0] - a[0]);
-  // A page that says the same in thirty sections hides no other page: each further one of a page counts for less.
+  // Each further section of a page scores less, so that a page with thirty similar sections does not hide other pages.
   const before = new Map();
   for (const one of best) {
     const page = one[1][0], count = before.get(page) ?? 0;
@@ -96,7 +97,7 @@ function row([, [page, anchor, heading, text, , lower]], words, phrase) {
   const link = document.createElement("a"), title = document.createElement("b"), excerpt = document.createElement("small");
   link.href = `${ROOT}${place}#${anchor}`;
   link.role = "option";
-  // Of a sentence that stands there as it was pasted, the sentence is marked, and not each "is" and "not".
+  // If the section has the pasted sentence, marks the whole sentence, not each "is" and "not".
   const shown = lower.includes(phrase) ? [phrase] : words.filter((word, i) => word.length > 2 || i === 0);
   title.append(...marked(heading === label ? label : `${label} › ${heading}`, shown));
   const at = lower.includes(phrase) ? lower.indexOf(phrase) : Math.max(0, ...words.slice(0, 1).map((word) => lower.indexOf(word)));
