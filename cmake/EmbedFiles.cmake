@@ -1,6 +1,6 @@
-# Writes OUTPUT, a C++ source with the text of FILES (a ;-list) as
+# Writes OUTPUT, a C++ source that has the text of FILES (a ;-list) as
 #   extern const attnprobe::EmbeddedFiles attnprobe::NAME;   // lib/base/embedded.hpp
-# A name is the file's own, or, where BELOW names a folder, its path below that.
+# The name of an embedded file is its file name or, if BELOW names a folder, its path below that folder.
 # Run as a script: cmake -DOUTPUT=… -DNAME=… "-DFILES=…" -P EmbedFiles.cmake
 set(_entries "")
 foreach(_file IN LISTS FILES)
@@ -9,7 +9,7 @@ foreach(_file IN LISTS FILES)
     file(RELATIVE_PATH _name "${BELOW}" "${_file}")
   endif()
   file(READ "${_file}" _text)
-  # String literals of at most 8,000 characters: compilers need not take longer ones.
+  # String literals have at most 8,000 characters, because compilers need not support longer ones.
   string(LENGTH "${_text}" _length)
   set(_literal "")
   set(_at 0)

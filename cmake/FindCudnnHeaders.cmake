@@ -1,6 +1,6 @@
-# Headers of cuDNN 9 (9.14 or later, for the SDPA operation) and of the CUDA runtime that they include. Nothing is
-# linked: the library is loaded at run time. Looks in CUDNN_ROOT, the wheels that scripts/setup unpacks into .deps,
-# CUDA toolkits and the system.
+# Finds the headers of cuDNN 9 (9.14 or later, for the SDPA operation) and of the CUDA runtime, which they include.
+# Nothing is linked, because attnprobe loads the library at run time. Looks in CUDNN_ROOT, the wheels that scripts/setup
+# unpacks into .deps, CUDA toolkits and the system.
 #
 # Defines the interface target attnprobe_cudnn_headers.
 file(GLOB _wheel_roots "${PROJECT_SOURCE_DIR}/.deps/nvidia/*")

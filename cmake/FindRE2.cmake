@@ -1,4 +1,4 @@
-# RE2, Google's regular expressions: its own CMake package, else its header and library (Debian 12 installs no CMake
+# Finds RE2, Google's regular expressions: its CMake package, otherwise its header and library (Debian 12 has no CMake
 # package of it).
 #
 # Defines the imported target re2::re2.

@@ -1,5 +1,6 @@
-# tree-sitter and its grammar of Python, as C sources: no distribution packages the grammar. TREE_SITTER_CORE_DIR is lib/ of
-# tree-sitter's repository, TREE_SITTER_PYTHON_DIR the repository tree-sitter-python; scripts/setup unpacks both into .deps.
+# Finds the C sources of tree-sitter and its grammar of Python, because no distribution packages the grammar.
+# TREE_SITTER_CORE_DIR is lib/ of tree-sitter's repository, TREE_SITTER_PYTHON_DIR the repository tree-sitter-python;
+# scripts/setup unpacks both into .deps.
 #
 # Defines the object library attnprobe_tree_sitter.
 find_path(TREE_SITTER_CORE_DIR src/lib.c PATHS "${PROJECT_SOURCE_DIR}/.deps/tree-sitter/core" NO_DEFAULT_PATH)

@@ -1,10 +1,10 @@
-# What `cmake --install` puts on a machine: the program, the null driver that it needs, and the library for
-# find_package(attnprobe) with the target attnprobe::attnprobe. It names no folder of its own, so the tree can be
-# moved. The test consumer uses it installed and moved.
+# What `cmake --install` installs: the program, the null driver that it needs, and the library for
+# find_package(attnprobe) with the target attnprobe::attnprobe. Installed files contain no absolute path of the tree, so
+# it can be moved. The test consumer uses it installed and moved.
 include(CMakePackageConfigHelpers)
 set(_package_dir "${CMAKE_INSTALL_LIBDIR}/cmake/attnprobe")
 
-# attnprobe::program, too: a library's user needs it, since the library's workers are processes of it.
+# attnprobe::program is exported too, because the library's workers are processes of it.
 set_target_properties(attnprobe_program PROPERTIES EXPORT_NAME program)
 install(TARGETS attnprobe attnprobe_program EXPORT attnprobe_targets
         RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT program
@@ -19,7 +19,7 @@ install(DIRECTORY configs DESTINATION "${CMAKE_INSTALL_DATADIR}/attnprobe" COMPO
 install(EXPORT attnprobe_targets NAMESPACE attnprobe:: DESTINATION "${_package_dir}")
 configure_package_config_file(cmake/attnprobe-config.cmake.in "${PROJECT_BINARY_DIR}/attnprobe-config.cmake"
                               INSTALL_DESTINATION "${_package_dir}" NO_SET_AND_CHECK_MACRO)
-# Before 1.0 a minor version may break users.
+# Before 1.0, a minor version may break compatibility.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/attnprobe-config-version.cmake" COMPATIBILITY SameMinorVersion)
 install(FILES "${PROJECT_BINARY_DIR}/attnprobe-config.cmake" "${PROJECT_BINARY_DIR}/attnprobe-config-version.cmake"
               cmake/FindRE2.cmake cmake/FindZip.cmake

@@ -1,9 +1,9 @@
-# What cpack packs of a build of scripts/package build: attnprobe_0.1.0_amd64.deb, and the same tree, which can lie
-# anywhere, as attnprobe-0.1.0-linux-x86_64.tar.gz. The program and what it needs; the static library is left out, since
-# it is good only for the compiler that built it.
+# Packs the build of scripts/package build as attnprobe_0.1.0_amd64.deb and, for any folder, as
+# attnprobe-0.1.0-linux-x86_64.tar.gz. Both have the program and what it needs. They lack the static library, because it
+# works only with the compiler that built it.
 set(CPACK_PACKAGE_NAME attnprobe)
 set(CPACK_PACKAGE_VENDOR attnprobe)
-# Who makes a package answers for it, by Debian's own variables.
+# The contact is whoever makes the package, named by Debian's own variables.
 if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
   set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
 else()
@@ -15,7 +15,7 @@ set(CPACK_RESOURCE_FILE_LICENSE "${PROJECT_SOURCE_DIR}/LICENSE")
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_COMPONENTS_ALL program)
 set(CPACK_COMPONENTS_GROUPING ALL_COMPONENTS_IN_ONE)
-set(CPACK_STRIP_FILES OFF)  # linked without symbols; the null driver is the same in every package
+set(CPACK_STRIP_FILES OFF)  # already linked without symbols; the null driver must be the same in every package
 
 set(CPACK_ARCHIVE_COMPONENT_INSTALL ON)
 set(CPACK_PACKAGE_FILE_NAME "attnprobe-${PROJECT_VERSION}-linux-${CMAKE_SYSTEM_PROCESSOR}")
@@ -38,7 +38,7 @@ set(CPACK_DEBIAN_PACKAGE_DESCRIPTION
     "asks cuDNN which fused-attention graphs it supports, and why not
  The real cuDNN (9.8 and later, which is not part of this package) answers for any
  GPU, on any machine, from a description of that GPU. attnprobe keeps cuDNN's own
- reason for every engine config that it rejects, says it in plain words, and
+ reason for every engine config that it rejects, explains it in plain words, and
  prints only advice that it has probed.")
 
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT program)
@@ -48,7 +48,7 @@ endif()
 install(DIRECTORY "${PROJECT_BINARY_DIR}/man/" DESTINATION "${CMAKE_INSTALL_MANDIR}/man1" COMPONENT program OPTIONAL)
 install(FILES scripts/packaging/attnprobe.bash DESTINATION "${CMAKE_INSTALL_DATADIR}/bash-completion/completions"
         RENAME attnprobe COMPONENT program)
-# Debian's places of both shells; from a tarball, fpath and fish_complete_path are told.
+# Debian's folders for both shells; users of a tarball set fpath and fish_complete_path.
 install(FILES scripts/packaging/attnprobe.zsh DESTINATION "${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions"
         RENAME _attnprobe COMPONENT program)
 install(FILES scripts/packaging/attnprobe.fish DESTINATION "${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d" COMPONENT program)

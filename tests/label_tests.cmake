@@ -8,9 +8,9 @@ if(NOT CATCH VERSION_LESS 3)
   set(listing --list-tests --verbosity quiet)
 endif()
 
-# Gives the tests that a Catch2 test spec picks one more label.
+# Adds a label to the tests that a Catch2 test spec selects.
 function(add_label label spec)
-  # Catch2 takes the stem of a test's file as a tag. Version 2 exits with the number of tests, so the status says nothing.
+  # Catch2 uses the stem of a test's file as a tag. Version 2 exits with the number of tests, so the status is ignored.
   execute_process(COMMAND "${PROGRAM}" --filenames-as-tags "${spec}" ${listing} OUTPUT_VARIABLE output)
   if(output MATCHES ";")
     string(REGEX MATCH "[^\n]*;[^\n]*" test "${output}")
@@ -27,13 +27,13 @@ endfunction()
 
 set(stems "")
 foreach(source IN LISTS SOURCES)
-  set(room library)  # attnprobe.hpp, which is all rooms'
+  set(room library)  # attnprobe.hpp belongs to no module
   if(source MATCHES "^([^/]+)/")
     set(room "${CMAKE_MATCH_1}")
   endif()
   get_filename_component(stem "${source}" NAME_WE)
   if(stem IN_LIST stems)
-    message(FATAL_ERROR "two test files have the name ${stem}, which labels are found by")
+    message(FATAL_ERROR "two test files have the name ${stem}, which identifies a test's labels")
   endif()
   list(APPEND stems "${stem}")
   add_label("${room}" "[#${stem}]")

@@ -1,5 +1,5 @@
-# The toolchain of the packages (scripts/package build): zig's clang with its static libc++, against the glibc of
-# manylinux_2_28, and dependencies that are built from source. Nothing of the machine's own /usr gets in.
+# The toolchain of the packages (scripts/package build): zig's clang with its static libc++, the glibc of
+# manylinux_2_28, and dependencies built from source. It uses nothing from the machine's /usr.
 #
 #   ATTNPROBE_PORTABLE   the folder of this target in .deps/portable: bin/ with zig's tools, lib/ and include/
 set(CMAKE_TRY_COMPILE_PLATFORM_VARIABLES ATTNPROBE_PORTABLE)
@@ -26,5 +26,5 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG" CACHE STRING "")
 foreach(kind EXE SHARED MODULE)
   set(CMAKE_${kind}_LINKER_FLAGS_INIT "-s -Wl,--gc-sections")
 endforeach()
-# zig looks at a precompiled header's path only, and takes a stale one; joined sources save more.
+# zig checks only the path of a precompiled header, so it would use an outdated one; joined sources save more time.
 set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)

@@ -131,7 +131,7 @@ def draw(graph, floors, lines):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/check floors", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--draw", action="store_true", help="the rooms and what each uses")
+    parser.add_argument("--draw", action="store_true", help="print the modules and what each uses")
     options = parser.parse_args()
     problems = []
     floors = read_floors(problems)

@@ -396,11 +396,11 @@ class Tester:
         usual = statistics.median(work for work, _ in times)
         worst, seen = (max(time[i] for time in times) for i in (0, 1))
         print(f"       drawn {drawn:.0f} ms after the start")
-        print(f"       a keystroke takes {usual:.0f} ms, {worst:.0f} at worst; it is seen after {seen:.0f} ms at worst")
+        print(f"       a keystroke takes {usual:.0f} ms, {worst:.0f} at worst; its result is visible after {seen:.0f} ms at worst")
         self.expect(f"it is drawn within {MOST_OPEN_MS} ms", drawn < MOST_OPEN_MS)
         self.expect(f"a keystroke is seen within {MOST_FILTER_MS} ms", seen < MOST_FILTER_MS)
         if self.see("document.querySelector('[role=tab][aria-selected=false]') !== null"):
-            print(f"       another version is there after {self.see(CHANGE_VERSION):.0f} ms")
+            print(f"       another version is shown after {self.see(CHANGE_VERSION):.0f} ms")
 
     def run(self):
         self.page.size(*DESKTOP)

@@ -399,13 +399,13 @@ def ask(options, versions, folder):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/docs atlas", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cudnn", default="all", help="versions, comma list; default: all that are here and simulate")
+    parser.add_argument("--cudnn", default="all", help="versions, comma list; default: all on this machine that can simulate")
     parser.add_argument("--configs", metavar="FILE", default=CONFIGS, help="default: %(default)s")
-    parser.add_argument("--page", metavar="LIST", help="versions on the page, of those")
+    parser.add_argument("--page", metavar="LIST", help="those of the versions that the page shows")
     parser.add_argument("--program", default=str(ROOT / "build" / "attnprobe"))
     parser.add_argument("--out", metavar="DIR", type=pathlib.Path, help="folder for the matrix's reports; default: a temporary one")
     parser.add_argument("--docs", metavar="DIR", type=pathlib.Path, default=ROOT / "build/pages")
-    parser.add_argument("--cache", metavar="FILE", help="attnprobe's file of answers; default: its own")
+    parser.add_argument("--cache", metavar="FILE", help="file with attnprobe's cached answers; default: attnprobe's own cache")
     options = parser.parse_args()
     options.program = shutil.which(options.program) or sys.exit(
         f"scripts/docs atlas: no program {options.program}; cmake --build build makes it")
@@ -419,7 +419,7 @@ def main():
             ask(options, options.page or ",".join(page_versions(matrix)), out / "page")
             html, page = out / "page" / "index.html", Matrix(out / "page").versions
         if html.stat().st_size > MOST_PAGE_BYTES:
-            sys.exit(f"scripts/docs atlas: {html} has {html.stat().st_size:,} bytes, more than {MOST_PAGE_BYTES:,}; --page takes fewer versions")
+            sys.exit(f"scripts/docs atlas: {html} has {html.stat().st_size:,} bytes, more than {MOST_PAGE_BYTES:,}; choose fewer versions with --page")
         about = {"command": command, "configs": options.configs, "page": page, "date": datetime.date.today().isoformat(),
                  "tool": subprocess.run([options.program, "--version"], capture_output=True, text=True, check=True).stdout.strip()}
         options.docs.mkdir(parents=True, exist_ok=True)

@@ -307,7 +307,7 @@ def console(text):
 
 def main():
     parser = argparse.ArgumentParser(prog="scripts/docs site", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="DIR", help="new, empty, or a site that was built before")
+    parser.add_argument("-o", "--output", type=pathlib.Path, required=True, metavar="DIR", help="a new or empty folder, or an earlier site")
     parser.add_argument("--program", type=pathlib.Path, default=ROOT / "build/attnprobe")
     parser.add_argument("--pages", type=pathlib.Path, default=ROOT / "build/pages", metavar="DIR",
                         help="the pages that scripts/docs atlas, findings and history and attnprobe dev audit wrote (default: build/pages)")

@@ -193,7 +193,7 @@ def check_shown(program, command, want_taken):
     report = json.loads(done.stdout)
     word = report["results"][0]["usable"] if "results" in report else report["rows"][0]["values"][0]["answer"]
     if (word in ("yes", "but")) != want_taken:
-        sys.exit(f"{command} says {word}, the matrix said otherwise")
+        sys.exit(f"{command} gives {word}, but the matrix gave another answer")
 
 
 class Page:
@@ -289,7 +289,7 @@ class Page:
                 continue
             rows = {"less": self.less, "more": self.more, "crashes": self.crashes}[table]
             if not any(row_says == says and target in targets and version in row["versions"] for (row_says, targets, *_), row in rows.items()):
-                sys.exit(f"HIGHLIGHTS: no longer so with {target} and cuDNN {version}: {sentence}")
+                sys.exit(f"HIGHLIGHTS: no longer true with {target} and cuDNN {version}: {sentence}")
             yield f"- {sentence}"
 
     def text(self):
@@ -337,9 +337,9 @@ def main():
     parser = argparse.ArgumentParser(prog="scripts/docs findings", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/attnprobe")
     parser.add_argument("--cudnn", default="all")
-    parser.add_argument("--only", default="", help="part of a statement's words")
+    parser.add_argument("--only", default="", help="only the statements with this text")
     parser.add_argument("--out", default="build/findings", help="folder for the matrices")
-    parser.add_argument("--asked", action="store_true", help="the matrices in --out are those of these statements: write the page alone")
+    parser.add_argument("--asked", action="store_true", help="only write the page; the matrices in --out already answer these statements")
     parser.add_argument("-o", "--output", default="build/pages/findings.md", help="-: standard output")
     arguments = parser.parse_args()
     claims = [claim for claim in CLAIMS if arguments.only in claim["part"] + ": " + claim["says"]]
