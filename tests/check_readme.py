@@ -3,8 +3,9 @@
 
   tests/check_readme.py README.md build/attnprobe         one page, or several
 
-A line "…" on the page stands for any lines. Paths of cuDNN, times and sizes of the machine are not compared. With a cuDNN other
-than the one that the page was written with, only the exit codes count. A C++ program on the page is tests/consumer/main.cpp.
+A line "…" on the page matches any lines. Paths of cuDNN, and times and sizes on this machine, are not compared. With a cuDNN
+other than the one that the page was written with, only the exit codes count. A C++ program on the page is
+tests/consumer/main.cpp.
 """
 import functools
 import os
@@ -39,7 +40,7 @@ def normalised(line):
 
 
 def matches(expected, actual):
-    """Like a glob over lines, "…" being the star."""
+    """Like a glob over lines; "…" is the star."""
     if not expected:
         return not actual
     if expected[0] == "…":
@@ -52,15 +53,15 @@ def main():
 
     @functools.cache
     def doctor():
-        """Takes seconds, and is asked only where an example compiles something or prints something else."""
+        """Takes seconds, so it is called only if an example compiles something or prints something else."""
         return subprocess.run([program, "doctor"], capture_output=True, text=True).stdout
 
     def comparable(command):
         return f"cuDNN {WRITTEN_WITH}" in doctor() and ("--target" in command or not re.search(r"ok +GPU ", doctor()))
 
     failed = count = 0
-    cache = tempfile.mkdtemp()  # the home folder is not the test's
-    folder = tempfile.TemporaryDirectory()  # where examples write; what they read of the source tree is linked there
+    cache = tempfile.mkdtemp()  # not the user's home folder
+    folder = tempfile.TemporaryDirectory()  # the folder where examples write; it has links to the files that they read
     place = pathlib.Path(folder.name)
     for entry in ROOT.iterdir():
         (place / entry.name).symlink_to(entry)
@@ -69,7 +70,7 @@ def main():
             continue
         count += 1
         environment = dict(os.environ, XDG_CACHE_HOME=cache)
-        if not command.startswith("attnprobe"):  # it compiles a program, for attnprobe's null driver and the cuDNN that answers
+        if not command.startswith("attnprobe"):  # the example compiles a program, which needs attnprobe's null driver and cuDNN
             libraries = [str(pathlib.Path(program).resolve().parent), *re.findall(r"(/\S+)/libcudnn\.so", doctor())[:1]]
             environment["LD_LIBRARY_PATH"] = ":".join(libraries)
         run = subprocess.run(["bash", "-c", re.sub("^attnprobe", lambda _: program, command)], cwd=place, capture_output=True, text=True,

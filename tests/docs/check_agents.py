@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands that AGENTS.md, SECURITY.md and the issue templates name are commands, and options, that the program has.
+"""Checks that the program has every command and option that AGENTS.md, SECURITY.md and the issue templates name.
 
   tests/docs/check_agents.py build/attnprobe
 """

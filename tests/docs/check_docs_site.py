@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Builds the documentation site, whose links and navigation have to be whole, and one with every error that it finds.
+"""Builds the documentation site, whose links and navigation must be complete, and a site with every error that the build reports.
 
   tests/docs/check_docs_site.py build/attnprobe             needs python3-markdown-it
   tests/docs/check_docs_site.py build/attnprobe --browser   and opens each page in Chromium (scripts/check site)

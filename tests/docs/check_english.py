@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The English checker finds what it should in texts made for it, and nothing in the files that it checks."""
+"""Checks that the English checker finds the faults in test texts, and none in the files that it checks."""
 
 import json
 import pathlib
@@ -15,7 +15,7 @@ import english
 import english_text
 
 RULES = json.loads(english.RULES.read_text())
-LONG = "It has " + "very " * 22 + "long words."  # 26
+LONG = "It has " + "very " * 22 + "long words."  # 26 words
 
 
 def findings(name, text, exceptions=()):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-"""scripts/docs findings, atlas and history write their pages, here of one statement and of a few configs. attnprobe accepts the commands of
-the statements, and some statements are checked with the cuDNN of the tests. The README's picture of a terminal has today's answer.
+"""scripts/docs findings, atlas and history write their pages, here for one statement and a few configs. attnprobe accepts the
+commands of the statements, and some statements are checked with the cuDNN of the tests. The README's picture of a terminal has
+today's answer.
 
   tests/docs/check_pages.py build/attnprobe
 """
@@ -20,8 +21,8 @@ import pictures
 from findings import command_of
 from findings_claims import CLAIMS, HIGHLIGHTS
 
-EVERY_NTH = 9  # of the commands: each takes a process
-# A field with two values, the other options, the GPU, the answers, and words of the reason for the refusal.
+EVERY_NTH = 9  # commands to try; each is a process
+# A field with two values, the other options, the GPU, the two answers, and words of the refusal's reason.
 HOLDS = [
     ("head_dim=264,260", "--heads 4 --seqlen 512", "a100", ["yes", "no"], "not a multiple of 8"),
     ("head_dim=128,256", "--pass bprop --heads 4 --seqlen 512", "b200", ["yes", "no"], "not less than equal to 128"),
@@ -37,7 +38,7 @@ def run(program, *words):
 
 
 def wrong_pages(program):
-    """The faults of the three pages, a line each."""
+    """The faults of the three pages, one line each."""
     with tempfile.TemporaryDirectory() as folder:
         findings, atlas, history = (pathlib.Path(folder) / f"{name}.md" for name in ("findings", "atlas", "history"))
         run(sys.executable, ROOT / "scripts/docs", "findings", "--program", program, "--cudnn", "9.19.0", "--only", WRITTEN, "--out", folder, "-o", findings)
@@ -65,7 +66,7 @@ def main():
     failed += [f"HIGHLIGHTS: no statement says {says}" for _, _, says, _, _ in HIGHLIGHTS if says not in [claim["says"] for claim in CLAIMS]]
     commands = [command_of(claim, claim["targets"], "/no/cudnn") for claim in CLAIMS][::EVERY_NTH]
     for command in commands:
-        # The command line is parsed before cuDNN is searched: 3 means a missing cuDNN, 2 a wrong command line.
+        # attnprobe parses the command line before it searches cuDNN: 3 means a missing cuDNN, 2 a wrong command line.
         done = run(program, *shlex.split(command)[1:])
         if done.returncode != 3:
             failed.append(f"{command}: exit code {done.returncode}: {done.stderr.strip()}")

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
-"""Every script that a file names exists, and every script is described. scripts/ has only the programs that each change needs.
+"""Checks that every script that a file names exists, and that every script is described. scripts/ has only programs
+that each change needs.
 
-lib/ and app/ include only those headers of NVIDIA that a plain `scripts/setup` installs. The machines of the tests have all of CUDA.
+lib/ and app/ include only those headers of NVIDIA that a plain `scripts/setup` installs. The test machines have all of
+CUDA, so a build there would not notice others.
 """
 
 import pathlib
@@ -13,7 +15,7 @@ MOST_PROGRAMS = 15
 FOLDERS = [".ci", ".github", "app", "catalog", "cmake", "configs", "docs", "lab", "lib", "scripts", "tests"]
 # These name paths in other projects' repositories.
 OF_OTHERS = ("tests/fixtures/", "tests/replay/", "configs/matrix/atlas.json", "docs/atlas")
-# Of nvidia-cuda-runtime and the small cuDNN package.
+# The headers of nvidia-cuda-runtime and the small cuDNN package.
 INSTALLED_HEADERS = {"cuda.h", "cudnn_graph.h"}
 NVIDIA_HEADER = re.compile(r"^#include <((?:cu|nv)\w*\.h)>", re.M)
 NAMED = re.compile(r"(?<![\w./-])(?:\.\./)*((?:scripts|lab)/[\w.-]+(?:/[\w.-]+)*)")

@@ -40,7 +40,7 @@ if [ "$(basename "$0")" = uv ]; then unzip -q "$wheel" -d "$folder"; else cp "$w
 
 
 def library(version):
-    """A shared library that says to be of that version, as libcudnn_graph does."""
+    """A shared library that reports this version, as libcudnn_graph does."""
     if version not in LIBRARIES:
         major, minor, patch = (int(part) for part in version.split(".")[:3])
         source = f"const int cudnn_graph_version = {major << 16 | minor << 8 | patch};"
@@ -51,7 +51,7 @@ def library(version):
 
 
 def wheel_of(folder, package, version, members):
-    """Writes one; a member is text, bytes or a list of both, of which all get the same name."""
+    """Writes a wheel. A member is text, bytes, or a list of these, which all get the same name."""
     name = package.replace("-", "_")
     path = pathlib.Path(folder) / f"{name}-{version}-py3-none-manylinux_2_27_{MACHINE}.whl"
     members = {**members, f"{name}-{version}.dist-info/METADATA": f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n",
@@ -113,7 +113,7 @@ class CudnnCommand(unittest.TestCase):
         return done
 
     def asked(self):
-        """The requirements that pip or uv was called for."""
+        """The requirements in the calls of pip or uv."""
         return [line.split()[-1] for line in self.calls.read_text().splitlines()] if self.calls.exists() else []
 
     def names(self):
@@ -122,7 +122,7 @@ class CudnnCommand(unittest.TestCase):
     def files(self, release):
         return sorted(path.name for path in (self.folder / release).rglob("*.so*") if path.is_file())
 
-    # ---- what is fetched
+    # ---- downloads
 
     def test_the_small_package_of_the_newest_known_build(self):
         done = self.run_it("cudnn", "fetch", "9.19")
@@ -159,7 +159,7 @@ class CudnnCommand(unittest.TestCase):
         self.run_it("cudnn", "fetch", "9.29", "latest")
         self.assertEqual(self.asked(), ["nvidia-cudnn-jit-cu13==9.29.*", "nvidia-cudnn-cu13==9.29.*", "nvidia-cudnn-jit-cu13>=9.8,<10"])
         self.assertEqual(self.names(), ["9.27.0.42", "9.29.0.5"])
-        self.assertEqual(self.files("9.29.0.5"), sorted(PARTS))  # the same parts of a full package
+        self.assertEqual(self.files("9.29.0.5"), sorted(PARTS))  # the same files of a full package
 
     def test_versions_without_small_package_and_for_cuda_12(self):
         self.run_it("cudnn", "fetch", "9.8")
@@ -214,7 +214,7 @@ class CudnnCommand(unittest.TestCase):
         self.assertIn("ended with 1: ERROR: No matching distribution found", failed)
         self.assertEqual(self.names(), [])
 
-    # ---- what is refused
+    # ---- refusals
 
     def refused(self, path, text, code=3, **changes):
         self.assertIn(text, self.run_it("cudnn", "fetch", "--wheel", str(path), code=code, **changes).stderr)
@@ -264,7 +264,7 @@ class CudnnCommand(unittest.TestCase):
 
     def test_fetch_always_downloads_without_asking(self):
         for words, changes in ((["--fetch"], {}), ([], {"ATTNPROBE_FETCH": "always"})):
-            self.run_it(*QUESTION, "--cudnn", "9.27.0.42", *words, code=3, **changes)  # what came is no real cuDNN
+            self.run_it(*QUESTION, "--cudnn", "9.27.0.42", *words, code=3, **changes)  # the download is not a real cuDNN
             self.assertEqual(self.asked(), ["nvidia-cudnn-jit-cu13==9.27.0.42"])
             self.assertEqual(self.names(), ["9.27.0.42"])
             shutil.rmtree(self.folder)
@@ -291,7 +291,7 @@ class CudnnCommand(unittest.TestCase):
             while piece := os.read(ours, 4096):
                 said += piece
         except OSError:
-            pass  # the other side is closed
+            pass  # the other end is closed
         os.close(ours)
         return said.decode()
 
@@ -299,12 +299,12 @@ class CudnnCommand(unittest.TestCase):
         said = self.on_terminal(b"n\n", *QUESTION, "--cudnn", "9.27")
         self.assertEqual(said.count("cuDNN 9.27 is not on this machine. Fetch cuDNN 9.27 (74 MB) with pip? [Y/n]"), 1)
         self.assertEqual(self.asked(), [])
-        self.on_terminal(b"\x04", *QUESTION, "--cudnn", "9.27")  # the end of the input is a no
+        self.on_terminal(b"\x04", *QUESTION, "--cudnn", "9.27")  # end of input means no
         self.assertEqual(self.asked(), [])
         self.on_terminal(b"y\n", *QUESTION, "--cudnn", "9.27")
         self.assertEqual(self.asked(), ["nvidia-cudnn-jit-cu13==9.27.0.42"])
 
-    # ---- what is here already
+    # ---- installed versions
 
     def test_a_framework_keeps_its_own_cudnn(self):
         packages = self.place / "venv/lib/python3.12/site-packages"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What Tab offers in bash, zsh and fish: tests/packaging/check_completion.py build/attnprobe"""
+"""Checks what Tab offers in bash, zsh and fish: tests/packaging/check_completion.py build/attnprobe"""
 
 import pathlib
 import shutil
@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "scripts/packaging"
-# A line, something that has to be offered, with the beginning of its description where the shell shows one, and something that must not.
+# A line; a word that must be offered, and the beginning of its description if the shell shows one; a word that must not be offered.
 LINES = (
     ("attnprobe ma", "matrix", "Ask configs on many GPUs", "merge"),
     ("attnprobe matrix d", "diff", "", "doctor"),
@@ -26,7 +26,7 @@ LINES = (
     ("attnprobe help fie", "fields", "the fields", "limits"),
 )
 BASH = """source {script}; COMP_WORDS=({line}); COMP_CWORD=$((${{#COMP_WORDS[@]}} - 1)); _attnprobe; printf '%s\\n' "${{COMPREPLY[@]}}" """
-# Without a terminal zsh completes nothing: _describe is told what would be offered, and here it prints that.
+# Without a terminal, zsh completes nothing. _describe receives the offered words; this replacement prints them.
 ZSH = """compdef() {{}}; source {script}
 _describe() {{ [[ $1 == -o ]] && shift; local name=$2; print -rl -- ${{(M)${{(P)name}}:#$PREFIX*}}; }}
 _files() {{}}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The recipes of scripts/packaging against CMakeLists.txt: version, address, and what a build looks for. And no file of the repository
-names the host of a package index or registry: where packages come from is the user's to configure."""
+"""Compares the recipes of scripts/packaging with CMakeLists.txt: version, address and dependencies. Also checks that no
+file of the repository names the host of a package index or registry, because users configure the source of packages."""
 
 import json
 import pathlib
@@ -10,7 +10,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGING = ROOT / "scripts/packaging"
-# What CMakeLists.txt looks for -> its name for conda-forge, Spack, vcpkg.
+# A dependency in CMakeLists.txt -> its name in conda-forge, Spack, vcpkg.
 NAMES = {
     "nlohmann_json": ("nlohmann_json", "nlohmann-json", "nlohmann-json"),
     "fmt": ("fmt", "fmt", "fmt"),
@@ -25,16 +25,16 @@ NAMES = {
     "xxhash.h": ("xxhash", "xxhash", "xxhash"),
     "cereal/cereal.hpp": ("cereal", "cereal", "cereal"),
 }
-# No manager has a package of these: a recipe fetches their sources, at the commit of scripts/setup's version.
+# No manager has a package of these. A recipe downloads their sources, at the commit of scripts/setup's version.
 SOURCES = {"TreeSitterPython": {"tree-sitter/tree-sitter-python": "bffb65a8cfe4e46290331dfef0dbf0ef3679de11",
                                 "tree-sitter/tree-sitter": "dfc891a5ce7d340c67252178729890bd6c18bbbc"}}
-# Of the headers of the CUDA runtime, which those of cuDNN include; of the build itself.
+# For the headers of the CUDA runtime, which cuDNN's headers include, and for the build itself.
 MORE = ({"cuda-cudart-dev", "cmake", "ninja"}, {"cuda", "cmake", "c", "cxx", "gperftools"}, {"cuda", "vcpkg-cmake", "vcpkg-cmake-config"})
-# In two parts, so that this file holds none.
+# In two parts, so that this file does not contain the names.
 HOSTS = re.compile("|".join("[.]".join(host) for host in (
     ("pypi", "org"), ("pythonhosted", "org"), ("pypi", "nvidia"), ("download", "pytorch"), ("deb", "debian"), ("archive", "ubuntu"), ("crates", "io"),
     ("conda", "anaconda"), ("docker", "io"), ("ghcr", "io"), ("quay", "io"), ("nvcr", "io"), ("npmjs", "com"), ("proxy", "golang"))))
-QUOTED = "tests/fixtures/texts/"  # what people wrote
+QUOTED = "tests/fixtures/texts/"  # texts of users
 
 
 def files():

@@ -14,7 +14,7 @@ for variable in ("ATTNPROBE_LIBRARY", "ATTNPROBE_PROGRAM"):
         sys.exit(f"{variable} is not set: tests/CMakeLists.txt sets it, as in ATTNPROBE_LIBRARY=build/libattnprobe.so "
                  "ATTNPROBE_PROGRAM=build/attnprobe python3 -m unittest discover -s tests/python")
 
-#: answers that a test knows are this cuDNN's
+#: the expected answers in tests are those of this cuDNN
 CUDNN = "9.19.0"
 
 

@@ -55,7 +55,7 @@ class Matrix(Job):
         self.assertEqual(outputs, {"code": "1", "report": "second", "page": "second/index.html", "junit": "second/report.xml",
                                    "comment": "second/comment.md", "worse": "true", "headline": outputs["headline"]})
         self.assertIn("2 no", outputs["headline"])
-        self.assertNotIn("expected", outputs["headline"])  # nothing was
+        self.assertNotIn("expected", outputs["headline"])  # nothing was asked
         comment = self.read("second/comment.md")
         self.assertTrue(comment.startswith(ci.MARKER))
         for words in ("### Does not work (2)", "2 now no", "https://github.com/me/mine/actions/runs/7"):
@@ -67,7 +67,7 @@ class Matrix(Job):
         self.assertEqual(len(list(suites.iter("testcase"))), 2)
         allowed = self.matrix("--configs", "bad.json", "--targets", "h200", "--out", "third", "--baseline", "first", "--fail-on", "none",
                               "--options", "--plans none --title 'of mine'")
-        self.assertEqual(allowed.returncode, 1)  # it is a no
+        self.assertEqual(allowed.returncode, 1)  # the answer is no
         self.assertIn("of mine", self.read("third/index.html"))
 
     def test_no_report(self):
@@ -159,7 +159,7 @@ class GitLab(Job):
         variables.update(ATTNPROBE_CONFIGS="good.json", ATTNPROBE_TARGETS="h200", CI_COMMIT_BRANCH="main", CI_DEFAULT_BRANCH="main")
         python = self.folder / ".attnprobe-venv" / "bin" / "python"
         python.parent.mkdir(parents=True)
-        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')  # a link would take the environment for its own
+        python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')  # with a link, Python would use the link's environment
         python.chmod(0o755)
         run = self.run_("sh", "-ec", script, **variables)
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -174,7 +174,7 @@ class GitLab(Job):
 
 
 class Lock(Job):
-    """A lock file as the baseline of what the action runs."""
+    """A lock file as the action's baseline."""
 
     def test_got_worse(self):
         matrix = [SCRIPT, "matrix", "--targets", "h200,l40s", "--baseline", "attention.lock", "--outputs", "outputs", "--summary", "summary.md"]

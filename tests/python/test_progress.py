@@ -1,4 +1,4 @@
-"""Lines of progress on a terminal: never wider than it, and gone at the end."""
+"""Progress lines on a terminal: never wider than the terminal, and removed at the end."""
 
 import fcntl
 import os
@@ -26,7 +26,7 @@ class Progress(unittest.TestCase):
         while True:
             try:
                 part = os.read(terminal, 65536)
-            except OSError:  # the other side is closed
+            except OSError:  # the other end is closed
                 break
             if not part:
                 break

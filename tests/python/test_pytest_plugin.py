@@ -1,4 +1,4 @@
-"""The plugin, in a run of pytest."""
+"""The plugin in a pytest run."""
 
 import importlib.util
 import os

@@ -16,7 +16,7 @@ import test_ci
 
 
 class Recipes(test_ci.Job):
-    """docs/ci/baseline-*, as written, in a repository with ten configs. What pip installs is a wheel with this tree's program."""
+    """docs/ci/baseline-*, as written, in a repository with ten configs. pip installs a wheel with this tree's program."""
 
     def setUp(self):
         super().setUp()
@@ -33,7 +33,7 @@ class Recipes(test_ci.Job):
             files[f"{info}/RECORD"] = "".join(f"{name},,\n" for name in (*files, f"{info}/RECORD"))
             for name, text in files.items():
                 entry = zipfile.ZipInfo(name)
-                entry.external_attr = 0o100755 << 16  # a regular file that may be run
+                entry.external_attr = 0o100755 << 16  # an executable regular file
                 wheel.writestr(entry, text)
 
     def recipe(self, *words, **variables):
@@ -41,7 +41,7 @@ class Recipes(test_ci.Job):
                          GITHUB_STEP_SUMMARY=str(self.folder / "summary.md"), **variables)
 
     def new(self, steps):
-        """The steps that a job has not done yet: installing takes long, so it is done once."""
+        """The job's steps that were not run yet: installing takes long, so it is done once."""
         return steps[-1:] if self.installed else steps
 
     def shell(self, *options):
@@ -87,7 +87,7 @@ class Recipes(test_ci.Job):
         self.assertEqual(self.read("attention/attention.lock"), lock)
 
 
-# The test answers for the package index and the downloads of cuDNN; the rest is this tree's program.
+# The test replaces the package index and the downloads of cuDNN; the rest is this tree's program.
 PROGRAM_WITH_INDEX = """#!/bin/sh
 if [ "$1" = cudnn ]; then
   shift; echo "$*" >>cudnn-calls.txt
@@ -99,7 +99,7 @@ fi
 
 
 class Site(Recipes):
-    """docs/ci/site-github.yml, as written: the site is built where the index has a cuDNN that it lacks, and only there."""
+    """docs/ci/site-github.yml, as written: it builds the site only if the index has a cuDNN that the site lacks."""
 
     test_each = None
 
@@ -124,7 +124,7 @@ class Site(Recipes):
         self.addCleanup(self.server.shutdown)
 
     def steps(self, event):
-        """Runs the shell steps; the second one's output decides about the third, as its "if" says."""
+        """Runs the shell steps; the third runs only if the second one's output says so, as in its "if"."""
         text = (support.ROOT / "docs" / "ci" / "site-github.yml").read_text()
         given = dict(re.findall(r"^  (\w+): (.*)$", re.search(r"^env:\n((?:  .*\n)+)", text, re.M).group(1), re.M))
         given["SITE"] = f"http://127.0.0.1:{self.server.server_port}"
@@ -132,7 +132,7 @@ class Site(Recipes):
         steps = [textwrap.dedent(step) for step in re.findall(r"run: \|\n((?: {10}.*\n)+)", text)]
         self.assertEqual(len(steps), 3)
         (self.folder / "outputs").write_text("")
-        for step in steps[1:]:  # the first installs from the package index: Recipes does
+        for step in steps[1:]:  # the first step installs from the package index, which Recipes tests
             run = self.recipe("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step, GITHUB_OUTPUT="outputs",
                               GITHUB_EVENT_NAME=event, no_proxy="*", **given)
             self.assertEqual(run.returncode, 0, run.stdout + run.stderr)

@@ -119,7 +119,7 @@ class TorchOnItsGpu(unittest.TestCase):
 
     def test_named(self):
         others = {"flash_sdp_enabled": False, "mem_efficient_sdp_enabled": False, "math_sdp_enabled": False}
-        why = self.why(None, "rtx4090", **others)  # where cuDNN does not come first by itself
+        why = self.why(None, "rtx4090", **others)  # a device on which cuDNN is not first by default
         self.assertFalse(any(why.call[name] for name in others))
         self.assertEqual(why.gate.text.partition(";")[0], "PyTorch 2.15.0 asks cuDNN, as the call selects it")
         self.assertTrue(all(self.why(None).call[name] for name in others))

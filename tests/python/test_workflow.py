@@ -1,4 +1,4 @@
-"""docs/ci/github-matrix.yml: its shell steps, as written, where GitHub would run them."""
+"""The shell steps of docs/ci/github-matrix.yml, as written, in the environment that GitHub would give them."""
 
 import json
 import os
@@ -14,7 +14,7 @@ import test_ci
 
 TEXT = (support.ROOT / "docs" / "ci" / "github-matrix.yml").read_text()
 PARTS = 2
-#: fetches nothing: the cuDNN is that of the test
+#: downloads nothing; uses the test's cuDNN
 PROGRAM = """#!/bin/sh
 if [ "$1" = cudnn ]; then shift; echo "$*" >>"$CALLS"; else exec "$PROGRAM" "$@"; fi
 """
@@ -55,7 +55,7 @@ class Packages(unittest.TestCase):
         owners = {name: packages[path] for name, paths in known.items() for path in paths if path in packages}
         self.assertIn("libc.so.6", owners)
         for job in ("matrix", "report"):
-            # The image has all that apt and dpkg need.
+            # The image has the packages that apt and dpkg need.
             there = with_dependencies(installed(job) | {"apt", "dpkg"})
             self.assertEqual({name: owner for name, owner in owners.items() if owner not in there}, {}, job)
 
@@ -83,7 +83,7 @@ class Jobs(test_ci.Job):
             self.folder = workspace
 
     def report(self, at, configs):
-        """All three jobs, with the files that GitHub passes from one to the next."""
+        """All three jobs, with the files that GitHub passes between them."""
         workspace = self.folder / at
         self.write("matrix.json", json.dumps({"configs": configs, "targets": ["h100", "l40s"]}))
         for part in range(1, PARTS + 1):

@@ -3,7 +3,7 @@
 
   tests/report/check_map.py MAP.html
 
-Prints one line per check. Exit code 0: all good, 1: not, 77: no Chromium.
+Prints one line per check. Exit code 0: all passed, 1: some failed, 77: Chromium is missing.
 """
 
 import csv
@@ -28,7 +28,7 @@ class Tester(PageTester):
         self.url = url
         page.open(url)
         self.data = page.evaluate(DATA)
-        # Every point with its place, read without the page's own code.
+        # Every point and its position, read without the page's own code.
         self.points = []
         for number, one in enumerate(self.data["maps"]):
             for y, runs in enumerate(one["rows"]):
@@ -129,7 +129,7 @@ class Tester(PageTester):
     def run(self):
         for check in (self.colours, self.says, self.says_of_neighbours, self.remembers, self.saves, self.fits):
             check()
-        # Reading the canvas is this test's own.
+        # Only this test reads the canvas.
         complaints = [one for one in self.page.complaints() if "willReadFrequently" not in one]
         self.expect("no errors on the console, no requests", not complaints, complaints)
 

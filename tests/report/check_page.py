@@ -4,7 +4,7 @@ fields. Saved files equal the view, and every refused cell shows fixes.
 
   tests/report/check_page.py PAGE.html
 
-scripts/check page checks the use of the page. Prints one line per check. Exit code 0: all good, 1: not, 77: no Chromium.
+scripts/check page checks the use of the page. Prints one line per check. Exit code 0: all passed, 1: some failed, 77: Chromium is missing.
 """
 
 import csv
@@ -33,7 +33,7 @@ CELLS = """(() => {
   return { versions: data.cudnns.map(({ version }) => version), cells };
 })()"""
 
-# The visible part: rows, columns, the words of cells that are not faded.
+# The visible part: rows, columns, and the words of cells that are not faded.
 VIEW = """(() => {
   const visible = (node) => !node.hidden;
   const rows = [...document.querySelectorAll("#grid tbody tr")].filter(visible);

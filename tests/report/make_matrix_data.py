@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a page of the hardware matrix from invented answers, as large as wanted, put together as lib/report does it.
+"""Makes a page of the hardware matrix from invented answers, in any size, assembled as in lib/report.
 
   tests/report/make_matrix_data.py PAGE.html [--configs 60] [--targets 24] [--versions 3] [--payload FILE.json]
 
@@ -74,7 +74,7 @@ DTYPES = ["f16", "bf16", "fp8_e4m3"]
 PATTERNS = ["sdpa", "sdpa_unified", "sdpa_composite", "mha"]
 HOSTILE = '</script><script>document.title="taken over"</script><!--<script><img src=x onerror=alert(1)>, "quoted" & 100 %'
 
-# status, category, cuDNN's words, in plain words
+# status, category, cuDNN's words, plain words
 REFUSALS = {
     "arch": (
         "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH",
@@ -121,7 +121,7 @@ RULE = ("requirement", "fp8 needs cuDNN 9.13 on this GPU", "cuDNN 9.13 release n
 
 
 class Interned:
-    """Values by index, each once."""
+    """Values by index, without duplicates."""
 
     def __init__(self):
         self.values, self.at = [], {}
@@ -166,7 +166,7 @@ def make_config(number):
 
 
 def refusal_of(config, sm, version):
-    """A key of REFUSALS; "": supported. What newer GPUs and versions take, older ones refuse."""
+    """A key of REFUSALS; "": supported. Older GPUs and versions refuse some configs that newer ones support."""
     fields = config["fields"]
     if sm < 80:
         return "arch"
@@ -192,7 +192,7 @@ def refused_row(engine, refusal, sm, texts):
 
 
 def viable_row(engine, noise, texts):
-    """`noise`: a factor of the times; 0: nothing was run. The fourth plan does not compile, the fifth computes a wrong result."""
+    """`noise`: a factor for the times; 0: no plan runs. The fourth plan does not compile, the fifth computes a wrong result."""
     row = row_of(engine, f"KERNEL_CFG={(3, 7, 32)[engine % 3]}", f"A{engine} B{engine}", ok=True, ws=256 * engine)
     if not noise:
         return row
@@ -298,7 +298,7 @@ def make_payload(configs, targets, versions):
 
 
 def assemble(payload):
-    """The page. Every "<" of the data is written as \\u003c: JSON reads it back, HTML takes it for no tag or comment."""
+    """The page. Every "<" in the data becomes \\u003c, which JSON decodes and HTML does not read as a tag or comment."""
     data = json.dumps(payload, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
     def joined(ending):

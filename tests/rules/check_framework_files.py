@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Checks lib/rules/frameworks/*.json: form, versions, keys, and that every rule matches exactly its own examples.
 
-Usage: check_framework_files.py [FILE…]      (without arguments all files of lib/rules/frameworks)
+Usage: check_framework_files.py [FILE…]      (default: all files of lib/rules/frameworks)
 
-A file's conditions are those of lib/rules/condition.hpp. They speak of a flat problem (the keys of
-lib/rules/flat_problem.cpp) and of the keys that the file declares under "keys" and "needs_keys". `affected` is laid over
-the file's `base`; each member of `unaffected` is laid over `affected`; null: the value is not set.
+A file's conditions are those of lib/rules/condition.hpp. They refer to a flat problem (the keys of
+lib/rules/flat_problem.cpp) and to the keys that the file declares under "keys" and "needs_keys". `affected` overrides the
+file's `base`; each member of `unaffected` overrides `affected`; null removes a value.
 """
 
 import json
@@ -53,7 +53,7 @@ def flat_keys():
     shapes = [b + h + q + k for b in "b1" for h in "h1" for q in "s1" for k in "s1"]
     keys["bias_shape"] = {"kind": "text", "values": shapes}
     if len(keys) < 40:
-        raise Bad("flat_problem.cpp was not understood: only %d keys found" % len(keys))
+        raise Bad("only %d keys found in flat_problem.cpp; its form has changed" % len(keys))
     return keys
 
 
@@ -114,11 +114,11 @@ def holds(condition, problem):
 
 def check_condition(condition, keys):
     if not isinstance(condition, dict) or not condition:
-        raise Bad("a condition is an object that is not empty")
+        raise Bad("a condition must be a non-empty object")
     for name, value in condition.items():
         if name in ("all", "any"):
             if not isinstance(value, list) or not value:
-                raise Bad('"%s" is an array of conditions' % name)
+                raise Bad('"%s" must be an array of conditions' % name)
             for part in value:
                 check_condition(part, keys)
         elif name == "not":
@@ -140,23 +140,23 @@ def check_operator(name, op, operand, keys):
         raise Bad('unknown operator "%s"' % op)
     if op in NUMERIC:
         if kind != "number":
-            raise Bad('"%s" is not a number, and is compared like one' % name)
+            raise Bad('"%s" is compared as a number but is not one' % name)
         if isinstance(operand, str) and keys.get(operand, {}).get("kind") != "number":
-            raise Bad('"%s" is not the name of a number' % operand)
+            raise Bad('"%s" is not the name of a numeric key' % operand)
         if not isinstance(operand, (int, float, str)) or isinstance(operand, bool):
-            raise Bad('"%s" wants a number or the name of one' % op)
+            raise Bad('"%s" needs a number or the name of a numeric key' % op)
     elif op in ("equal_to", "not_equal_to"):
         if keys.get(operand, {}).get("kind") != kind:
             raise Bad('"%s" is not the name of another %s' % (operand, kind))
     elif op == "in":
         if not isinstance(operand, list) or not operand:
-            raise Bad('"in" wants an array of values')
+            raise Bad('"in" needs an array of values')
         for one in operand:
             check_value(name, one, keys)
     elif op == "not":
         check_value(name, operand, keys)
     elif not isinstance(operand, bool):
-        raise Bad('"set" wants true or false')
+        raise Bad('"set" needs true or false')
 
 
 def check_value(name, value, keys):
@@ -182,7 +182,7 @@ def overlay(lower, upper, keys):
 
 def check_source(source):
     if not isinstance(source, dict) or not str(source.get("text", "")).strip() or not str(source.get("url", "")).strip():
-        raise Bad("a source has text and url")
+        raise Bad("a source needs text and url")
     if set(source) - {"text", "url"}:
         raise Bad("unknown member of a source: %s" % sorted(set(source) - {"text", "url"}))
 
@@ -194,7 +194,7 @@ def in_force(rule, release):
 
 def check_span(entry):
     if "from" not in entry or "below" not in entry:
-        raise Bad('"from" and "below" are there, "" where there is no bound')
+        raise Bad('"from" and "below" are required; "" means no bound')
     if entry["from"] and entry["below"] and not version(entry["from"]) < version(entry["below"]):
         raise Bad("from %s is not before below %s" % (entry["from"], entry["below"]))
 
@@ -216,7 +216,7 @@ def check_order(data):
                 continue
             there = {r["id"] for r in data["rules"] if in_force(r, version(release["version"]))}
             if there - set(entry["rules"]):
-                raise Bad("order lacks, for %s: %s" % (release["version"], sorted(there - set(entry["rules"]))))
+                raise Bad("order lacks these rules for %s: %s" % (release["version"], sorted(there - set(entry["rules"]))))
         if set(entry["rules"]) - {r["id"] for r in data["rules"]}:
             raise Bad("order has unknown rules: %s" % sorted(set(entry["rules"]) - {r["id"] for r in data["rules"]}))
 
@@ -244,27 +244,27 @@ def check_rule(rule, data, keys):
     if rule.get("pass", "") not in ("", "forward", "backward"):
         raise Bad('pass is "forward", "backward" or ""')
     if rule["status"] not in STATUSES:
-        raise Bad("status is not one of %s" % sorted(STATUSES))
+        raise Bad("status must be one of %s" % sorted(STATUSES))
     if not isinstance(rule["message"], str) or not rule["change"].strip():
-        raise Bad("message (empty where the framework says nothing) and change are texts")
+        raise Bad("message (empty if the framework prints nothing) and change must be texts")
     if not rule["what"].strip() or rule["what"].endswith("."):
-        raise Bad('"what" is a few words that can follow "refuses"')
+        raise Bad('"what" must be a few words that can follow "refuses"')
     for place in ("what", "message"):
         for name in re.findall(r"\{(\w+)\}", rule[place]):
             if name not in keys:
-                raise Bad('%s speaks of the unknown key "%s"' % (place, name))
+                raise Bad('%s names the unknown key "%s"' % (place, name))
     if "unreachable" in rule:
         if "affected" in rule or "unaffected" in rule:
-            raise Bad("what is unreachable has no examples")
+            raise Bad("an unreachable rule must not have examples")
         return
     affected = overlay(data["base"], rule["affected"], keys)
     if not holds(rule["when"], affected):
-        raise Bad("affected is not hit")
+        raise Bad("the rule does not match affected")
     if not rule["unaffected"]:
-        raise Bad("no unaffected example")
+        raise Bad("unaffected has no example")
     for number, upper in enumerate(rule["unaffected"], 1):
         if holds(rule["when"], overlay(affected, upper, keys)):
-            raise Bad("unaffected %d is hit" % number)
+            raise Bad("the rule matches unaffected %d" % number)
     if data.get("all_reasons"):
         return
     # The framework stops at its first refusal: the example must get as far as this rule in every release that has it.
@@ -274,32 +274,32 @@ def check_rule(rule, data, keys):
             if earlier is rule:
                 break
             if holds(earlier["when"], affected):
-                raise Bad("in %s its affected example is stopped by %s before" % (release["version"], earlier["id"]))
+                raise Bad("in %s, %s already refuses the affected example" % (release["version"], earlier["id"]))
 
 
 def check_texts(data, keys):
     """The texts about the whole framework: its names, what runs instead, how to name cuDNN, what its call lacks."""
     if not data["title"].strip() or not isinstance(data["names"], list):
-        raise Bad("title and names (a list) are there")
-    # instead and then may be one text that always holds; instead is empty if the framework raises.
+        raise Bad("title and names (a list) are required")
+    # instead and then may be a single text for all cases; instead is empty if the framework raises.
     for place in ("by_name", "instead", "then"):
         entries = data.get(place, "")
         for entry in [] if isinstance(entries, str) and place != "by_name" else entries:
             if set(entry) - {"when", "text", "raises"} or not entry["text"].strip():
-                raise Bad("an entry of %s has a text, and when it holds" % place)
+                raise Bad("an entry of %s needs a text; allowed members: text, when, raises" % place)
             if "when" in entry:
                 check_condition(entry["when"], keys)
     if not data["by_name"] or "when" in data["by_name"][-1]:
-        raise Bad("the last entry of by_name always applies")
+        raise Bad("the last entry of by_name must not have a condition")
     if "lacks" not in data:
         return
     check_source(data["lacks"]["source"])
     for feature in data["lacks"]["features"]:
         if set(feature) != {"when", "what"} or not feature["what"].strip():
-            raise Bad("a feature that a call lacks has when and what")
+            raise Bad("a feature that a call lacks needs when and what")
         check_condition(feature["when"], keys)
         if holds(feature["when"], data["base"]) and data["framework"] != "torch-varlen":
-            raise Bad("the base problem has what the call lacks: %s" % feature["what"])
+            raise Bad("the base problem has a feature that the call lacks: %s" % feature["what"])
 
 
 def check_file(path, flat):
@@ -312,11 +312,11 @@ def check_file(path, flat):
         if set(data) - FILE_MEMBERS:
             raise Bad("unknown members: %s" % sorted(set(data) - FILE_MEMBERS))
         if data["framework"] != path.stem:
-            raise Bad('framework is "%s"' % data["framework"])
+            raise Bad('framework must be "%s"' % data["framework"])
         for place in ("keys", "needs_keys"):
             for name, key in data.get(place, {}).items():
                 if name in keys:
-                    raise Bad('key "%s" is declared twice, or is one of the flat problem' % name)
+                    raise Bad('key "%s" is declared twice, or is a key of the flat problem' % name)
                 if key["kind"] not in ("boolean", "number", "text") or not key["help"].strip():
                     raise Bad('key "%s" needs kind and help' % name)
                 keys[name] = key
@@ -324,7 +324,7 @@ def check_file(path, flat):
         data["base"] = overlay(base, data["base"], keys)
         releases = [r["version"] for r in data["releases"]]
         if sorted(releases, key=version) != releases or len(set(releases)) != len(releases):
-            raise Bad("releases are not in order, or one is there twice")
+            raise Bad("releases are not in order, or one is repeated")
         for entry in data["prefers_cudnn"]:
             check_span(entry)
             check_source(entry["source"])
@@ -335,7 +335,7 @@ def check_file(path, flat):
         check_plans(data)
         for rule in in_order(data, version(releases[-1] if releases else "999999")):
             if holds(rule["when"], data["base"]):
-                raise Bad("%s of the newest release hits the base problem" % rule["id"])
+                raise Bad("%s of the newest release matches the base problem" % rule["id"])
     except (Bad, KeyError) as error:
         return ["%s: %s" % (path.name, error if isinstance(error, Bad) else "missing %s" % error)]
     seen = set()
@@ -343,7 +343,7 @@ def check_file(path, flat):
         where = "%s, %s" % (path.name, rule.get("id", "?"))
         try:
             if rule["id"] in seen:
-                raise Bad("this id is there twice")
+                raise Bad("this id is repeated")
             seen.add(rule["id"])
             check_rule(rule, data, keys)
         except (Bad, KeyError) as error:

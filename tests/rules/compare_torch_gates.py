@@ -21,7 +21,7 @@ PLAIN, DETERMINISTIC, OFF, STRIDED, BATCH, RANK_3 = range(6)
 
 
 def draws(calls):
-    """The same calls everywhere, one after another."""
+    """Yields the calls, which are the same on every machine."""
     pick = random.Random(16).choice
     for _ in range(calls):
         c = {"dtype": pick("hhhhbbbbf"), "d": pick([64, 96, 100, 128, 128, 136, 192, 256, 264])}
@@ -56,7 +56,7 @@ def problem_of(c, base, cudnn, sm):
 
 
 def ask(calls):
-    """PyTorch' own answers: a text of 0 and 1."""
+    """PyTorch's own answers: a text of 0 and 1."""
     import torch
     from torch.backends.cuda import SDPAParams, can_use_cudnn_attention
 

@@ -79,7 +79,7 @@ def random_problem(base, pick):
 
 
 def reasons(room, p):
-    """What PyTorch says: a list; 2.14 has no words."""
+    """PyTorch's reasons as a list; PyTorch 2.14 gives none."""
     STATE.update(p)
     q = Tensor((100, 8, p["head_dim_qk"]), p["dtype"], p["on_cuda"], p["requires_grad"])
     k = Tensor((10, p["page_size"], p["heads_kv"], 1) if p["paged"] else (100, p["heads_kv"], 1), p["dtype"])
@@ -103,7 +103,7 @@ def compare(release, file, calls):
         rules = [r for r in data["rules"] if files.in_force(r, files.version(release)) and files.holds(r["when"], p)]
         words = [re.sub(r"\{(\w+)\}", lambda m: str(p[m.group(1)]), r["message"]) for r in rules]
         refused += bool(said)
-        # Without CUDA PyTorch knows no version, and what it says of versions is of no use.
+        # Without CUDA, PyTorch knows no cuDNN version, so its reasons about versions are ignored.
         in_words = p["on_cuda"] and "_can_use_cudnn" not in room
         if bool(said) != bool(rules) or (in_words and sorted(said) != sorted(words)):
             differences += 1

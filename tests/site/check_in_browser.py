@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The site of a small matrix in a headless Chromium: from the disk, and from a host that serves 404.html for missing pages.
+"""Checks the site of a small matrix in a headless Chromium: from disk, and from a host that serves 404.html for missing pages.
 
   tests/site/check_in_browser.py build/attnprobe                            makes the matrix and its site
-  tests/site/check_in_browser.py --site DIR --screenshots DIR               one that is there: only looked at, on a desktop and a phone
+  tests/site/check_in_browser.py --site DIR --screenshots DIR               only views an existing site, on a desktop and a phone
 """
 import argparse
 import http.server
@@ -14,7 +14,7 @@ import tempfile
 import threading
 import time
 
-sys.dont_write_bytecode = True  # no __pycache__ beside the scripts
+sys.dont_write_bytecode = True  # no __pycache__ next to the scripts
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts/modules"))
 from devtools import FAINT, Browser, Page, PageTester, find_chromium
 
