@@ -17,7 +17,7 @@ CATEGORIES = {
     "explained": "differ, explained",
     "disagree": "differ",
 }
-MOST_CASES = 20  # of a kind in Markdown; all are in the JSON
+MOST_CASES = 20  # cases of one category in Markdown; the JSON has all
 
 
 def one_line(text, most=200):

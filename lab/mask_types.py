@@ -10,7 +10,7 @@ import json
 import subprocess
 
 B, H, S, D = 2, 4, 128, 64
-MOST_ERROR = 0.02  # of outputs that are averages of normal numbers, computed in 16 bits
+MOST_ERROR = 0.02  # for outputs that are averages of normal numbers, computed in 16 bits
 FORMS = ("2d", "one", "batch", "full", "expanded", "transposed", "sliced")
 
 
@@ -151,7 +151,7 @@ def compare(program, cudnn, with_jax):
 
     torch.manual_seed(0)
     asked = []
-    # The attnprobes start while the GPU runs the next calls: a start is most of their time.
+    # The attnprobe processes start while the GPU runs the next calls, because starting takes most of their time.
     with concurrent.futures.ThreadPoolExecutor(8) as asker:
 
         def add(name, option, happened, call):

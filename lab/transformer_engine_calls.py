@@ -30,7 +30,7 @@ def random_call(dice, base):
     call["head_dim_qk"] = dice.choice([64, 96, 128, 132, 192, 256])
     call["head_dim_v"] = call["head_dim_qk"] if dice.random() < 0.8 else 128
     is_packed = call["qkv_layout_group"] in ("3hd", "h3d")
-    if is_packed:  # one tensor has one length, number of heads and head dimension
+    if is_packed:  # the parts of one tensor share length, number of heads and head dimension
         call.update(seqlen_q=call["seqlen_kv"], heads_kv=call["heads_q"], heads_v=call["heads_q"])
     fp8 = dice.random() < (0.9 if call["dtype"] == "fp8_e4m3" else 0.15)
     call["fp8_recipe"] = dice.choice(["delayed", "current", "mxfp8", "block", "nvfp4"]) if fp8 else None
@@ -104,7 +104,7 @@ def random_table_call(dice, base):
         call["attn_mask_type"] = "padding"
     call["dtype"] = dice.choice(["f16", "bf16"])
     if call["fp8_recipe"] in ("block", "nvfp4"):
-        call["fp8_recipe"] = "delayed"  # which the gate refuses whatever the table says
+        call["fp8_recipe"] = "delayed"  # the gate refuses it in any case
     is_small = dice.random() < 0.3
     lengths = [64, 128, 512] if is_small else [1, 64, 72, 128, 200, 512, 1024, 2048, 4096]
     if dice.random() < 0.03:

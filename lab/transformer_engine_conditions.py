@@ -5,7 +5,7 @@ A condition here is True, False, ("is", key, operator, operand), ("and", [...]) 
 """
 import json
 
-OLDEST_CUDNN = 8900  # attnprobe answers from here on
+OLDEST_CUDNN = 8900  # the oldest cuDNN for which attnprobe answers
 
 INVERSE = {"eq": "ne", "in": "not_in", "min": "below", "max": "above", "multiple_of": "not_multiple_of", "equal_to": "not_equal_to",
            "set": "not_set"}
@@ -117,7 +117,7 @@ def format_is(value):
 def all_formats(name):
     """qkv_format: a cache for K and V is always bshd (inference.py, cache_qkv_format)."""
     if name == "NVTE_BHSD":
-        return False  # no call of the file's has it
+        return False  # no call in the file has it
     value = VALUES[name]
     return format_is(value) if value == "bshd" else joined("and", [format_is(value), NO_CACHE])
 

@@ -17,7 +17,7 @@ OFFSETS = "transformer_engine/common/fused_attn/utils.cu"
 FUNCTION = "NVTE_Fused_Attn_Backend nvte_get_fused_attn_backend"
 TAGS = ("v2.2", "v2.3", "v2.4", "v2.5", "v2.6", "v2.7", "v2.8", "v2.9", "v2.10", "v2.11", "v2.12", "v2.13", "v2.14", "v2.14.1",
         "v2.15", "v2.16", "v2.16.1", "v2.17", "v2.17.1", "v2.18", "v2.19")
-NEXT = "2.20.0"  # the first release of which no table was read
+NEXT = "2.20.0"  # the first release whose table was not read
 
 
 def release_of(tag):

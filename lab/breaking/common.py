@@ -13,9 +13,10 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CONVENTIONAL = range(6)  # exit codes that the help text explains
-MOST_MEMORY = 2 << 20  # KiB of one process
+MOST_MEMORY = 2 << 20  # KiB per process
 REPORTS = ("cells.jsonl", "report.json", "report.csv", "report.xml", "report.md", "index.html")
-# No text output may contain these: control characters except tabs and line ends, overrides of the writing direction.
+# No text output may contain these: control characters except tabs and line ends, and overrides of the writing
+# direction.
 RAW_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 Ended = collections.namedtuple("Ended", "code out errors seconds memory timed_out")
@@ -38,21 +39,22 @@ class Settings:
         return time.monotonic() < self.deadline
 
     def numbers(self, count):
-        """The numbers of this job's experiments, as far as there is time; one where --only names it."""
+        """The numbers of this job's experiments until the time limit; with --only, the named one."""
         for number in range(self.index, count, self.jobs) if self.only is None else [self.only]:
             if not self.has_time():
-                print(f"{self.part}: the time is up (--minutes)")
+                print(f"{self.part}: stopped at the time limit (--minutes)")
                 return
             yield number
 
     def start(self, arguments, **more):
-        """attnprobe in its own process group, with a limit on processor time: a busy machine is not a hang."""
+        """Starts attnprobe in its own process group. Limits processor time, because a run on a busy machine is not a
+        hang."""
         process = subprocess.Popen([self.program, *map(str, arguments)], cwd=ROOT, start_new_session=True,
                                    **{"stdin": subprocess.DEVNULL, **more})
         try:
             resource.prlimit(process.pid, resource.RLIMIT_CPU, (self.cpu_seconds, self.cpu_seconds + 5))
         except ProcessLookupError:
-            pass  # it was quicker
+            pass  # it has already ended
         return process
 
     def run(self, arguments, environment=None, stdin=None):
@@ -78,7 +80,7 @@ class Settings:
             return Ended(process.returncode, *texts, time.monotonic() - begin, usage.ru_maxrss, timed_out)
 
     def finding(self, number, sentence, arguments, files=()):
-        """One line; what provoked it is kept, so that it can be looked at without asking again."""
+        """Prints one line, and keeps the input, so that the finding can be examined without another run."""
         self.found += 1
         kept = self.keep / f"{self.seed}-{number}"
         kept.mkdir(parents=True, exist_ok=True)
@@ -90,7 +92,7 @@ class Settings:
 
 
 def shown(text, length=200):
-    """A stranger's text on one line, harmless."""
+    """An untrusted text on one line, with control characters escaped."""
     text = ascii(text.strip())[1:-1]
     return text if len(text) <= length else text[:length] + "..."
 
@@ -109,7 +111,7 @@ def complaint(ended, named=(), is_text=True, tells=False):
         if word in ended.errors:
             return f"it says {shown(ended.errors)}"
     if ended.memory > MOST_MEMORY:
-        return f"it took {ended.memory >> 10} MiB"
+        return f"it used {ended.memory >> 10} MiB"
     if ended.code in (2, 3) and "error:" not in ended.errors and not (tells and ended.out):
         return f"exit code {ended.code} without an error: {shown(ended.errors)}"
     if "error:" in ended.errors and named and not any(str(word) in ended.errors for word in named):
@@ -122,24 +124,24 @@ def complaint(ended, named=(), is_text=True, tells=False):
 
 
 def ends(counts):
-    """How runs ended, of counts under "code 2"."""
+    """How runs ended, from counts with keys such as "code 2"."""
     codes = sorted(name for name in counts if name.startswith("code "))
     return ", ".join(f"{counts[name]} with exit {name}" for name in codes)
 
 
 def digests(folder):
-    """{name: digest} of the reports of a matrix, as far as they are there."""
+    """{name: digest} of the existing reports of a matrix."""
     return {name: hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in REPORTS if (folder / name).is_file()}
 
 
 def different(folder, good):
-    """The names of reports that are not as in the undisturbed run."""
+    """The names of the reports that differ from the undisturbed run."""
     here = digests(folder)
     return [name for name in REPORTS if here.get(name) != good.get(name)]
 
 
 def undisturbed(settings, matrix, folder, *more):
-    """The reports of an undisturbed run, and how long it took."""
+    """The reports of an undisturbed run, and its seconds."""
     ended = settings.run([*matrix, "--out", folder, *more])
     if ended.code != 0 or len(digests(folder)) != len(REPORTS):
         raise SystemExit(f"the undisturbed run failed with exit code {ended.code}: {shown(ended.errors)}")

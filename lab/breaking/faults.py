@@ -1,4 +1,5 @@
-"""System calls of attnprobe's own process that fail, one after the other (tests/programs/failing_calls.c), then --resume."""
+"""Makes system calls of attnprobe's own process fail, one after the other (tests/programs/failing_calls.c), then runs
+--resume."""
 import errno
 import pathlib
 import shutil
@@ -6,7 +7,8 @@ import shutil
 from . import common
 
 MATRIX = ["matrix", "configs/sdpa-notebook.json", "--target", "l40s", "--jobs", "1"]
-# What each kind of call fails with, of which a number takes one: a disk that is full or broken, a process at its limits.
+# The possible errors of each kind of call, of which each experiment uses one: a full or broken disk, a process at its
+# limits.
 ERRORS = {
     "write": [errno.ENOSPC, errno.EIO],
     "fsync": [errno.EIO, errno.ENOSPC],
@@ -26,7 +28,8 @@ def environment(library, kind, first, last, error, count):
 
 
 def experiments(settings, library, folder, kinds):
-    """(kind, n, last, error): of every call that an undisturbed matrix makes, one that fails once, and one with all after it."""
+    """(kind, n, last, error): two experiments for each call of an undisturbed matrix. In one, only that call fails; in
+    the other, all later ones too."""
     listed = []
     for kind in kinds:
         count = folder / "count"
@@ -46,7 +49,7 @@ def experiments(settings, library, folder, kinds):
 
 
 def examine(settings, library, folder, good, experiment):
-    """The complaint, the command and its output."""
+    """Returns the complaint, the command and its output."""
     kind, number, last, error = experiment
     out, cache = folder / "out", folder / "answers.sqlite"
     shutil.rmtree(out, ignore_errors=True)
@@ -56,16 +59,16 @@ def examine(settings, library, folder, good, experiment):
     ended = settings.run(arguments, environment(library, kind, number, last, error, folder / "count"))
     wrong = common.complaint(ended)
     if wrong is None and ended.code == 0 and common.different(out, good):
-        wrong = f"exit code 0, but not as undisturbed: {', '.join(common.different(out, good))}"
+        wrong = f"exit code 0, but differs from the undisturbed run: {', '.join(common.different(out, good))}"
     if wrong is None and ended.code not in (0, 2, 3):
-        wrong = f"exit code {ended.code}, though the machine is at fault: {common.shown(ended.errors)}"
+        wrong = f"exit code {ended.code}, although the machine is at fault: {common.shown(ended.errors)}"
     if wrong is None and list(out.glob(".attnprobe-*.tmp")):
         wrong = "a temporary file is left"
     if wrong is None:
         again = settings.run([*arguments, "--resume"])
         differing = common.different(out, good)
         if again.code != 0 or differing:
-            wrong = f"--resume after it: exit code {again.code}, not as undisturbed: {', '.join(differing)}; " \
+            wrong = f"--resume after it: exit code {again.code}, differs from the undisturbed run: {', '.join(differing)}; " \
                     f"{common.shown(again.errors)}"
     return wrong, arguments, ended
 

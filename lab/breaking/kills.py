@@ -1,4 +1,5 @@
-"""SIGKILL at a random moment of a matrix, then --resume, and again, until a run ends by itself: its bytes are the undisturbed run's."""
+"""Kills a matrix at a random moment with SIGKILL, then runs --resume, repeatedly, until a run ends by itself. Its bytes
+must equal the undisturbed run's."""
 import os
 import pathlib
 import random
@@ -13,7 +14,7 @@ MATRIX = ["matrix", "configs/gpt2.json", "--target", "l40s,t4"]
 
 
 def ends_soon(group, seconds=10):
-    """Whether no process of a killed run's group is left: workers end with their parent."""
+    """Whether no process of a killed run's group is left, because workers must end with their parent."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
         try:
@@ -52,14 +53,14 @@ def run(settings, options, folder):
         dice = random.Random(f"{settings.seed}/{number}")
         out = folder / "out"
         shutil.rmtree(out, ignore_errors=True)
-        # Mostly from the cache, where a run is short and a kill falls into the writing of reports more often.
+        # Mostly from the cache: such a run is short, so a kill is more likely to interrupt the writing of reports.
         way = "asked" if dice.random() < options.asked else "cached"
         if way == "cached" and dice.random() < 0.2:
             cache.unlink(missing_ok=True)
         rounds = 0
         while True:
             arguments = [*MATRIX, "--out", out, "--jobs", dice.choice([1, 2]), *ways[way], *(["--resume"] if rounds else [])]
-            # A run that was killed often is let go on in the end.
+            # After several kills, the run may finish.
             longest = 1.2 * lasts[way] if rounds < 6 else settings.wall_seconds
             code, errors, is_gone = killed_run(settings, arguments, dice.random() * longest if rounds < 6 else longest)
             if not is_gone:

@@ -1,4 +1,5 @@
-"""Damaged files of every kind that attnprobe reads: each run ends in time, conventionally, with an error that names the file."""
+"""Gives attnprobe damaged files of every kind that it reads. Each run must end in time, with a documented exit code and an error
+that names the file."""
 import copy
 import gzip
 import json
@@ -11,16 +12,17 @@ import shutil
 from . import common
 
 NOWHERE = "/no-such-cudnn"
-# Errors that are of no one file: what a good mutant meets, and cells that a merge lacks.
+# Errors without a file: those after an accepted mutant, and missing cells in a merge.
 OF_NO_FILE = [NOWHERE, "no-such-gpu", "cells are missing"]
 FIXTURES = common.ROOT / "tests/fixtures"
 CONFIGS = common.ROOT / "configs"
-# A number that no field takes, a text with what JSON must escape, other types, nothing.
+# Numbers that no field accepts, texts that JSON must escape, other types, empty values.
 ODD_VALUES = [0, -1, 1, 2**31, 2**53, 2**63 - 1, -2**63, "@1e999@", "@-1e999@", "@" + "9" * 400 + "@", 0.5, "", "\0", "\x1b]0;x\x07", "\u202e",
               "x" * 10_000, None, True, [], {}, [[]], [None] * 100, {"": {}}, {"name": 1}]
 
 
-# ---- mutations: each takes a generator of random numbers, a good file and another good one of its kind ---------------------------
+# ---- mutations: each gets a random number generator, a good file and another good file of the same kind
+# ---------------------------
 
 def flips(dice, data, _):
     data = bytearray(data)
@@ -121,7 +123,7 @@ def swapped_types(dice, data, other):
 MUTATIONS = [flips, cut, zeros, duplicated, spliced, nested, huge_numbers, lines_in_disorder, swapped_types, swapped_types]
 
 
-# ---- kinds of input: good files and the quick commands that read them ------------------------------------------------------------
+# ---- kinds of input: good files, and fast commands that read them ------------------------------------------------------------
 
 def unpacked(path):
     return lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
@@ -235,7 +237,7 @@ KINDS = {
 
 
 def good_files(settings, folder, kinds):
-    """{kind: [bytes]}; cells, reports and the cache come from a matrix that is made for it."""
+    """{kind: [bytes]}; cells, reports and the cache come from a matrix run for this purpose."""
     common.undisturbed(settings, ["matrix", "configs/gpt2.json", "--target", "l40s,t4"], folder / "good", "--cache", folder / "good.sqlite")
     made = {"cells": "good/cells.jsonl", "report": "good/report.json", "cache": "good.sqlite"}
     return {name: [(folder / made[name]).read_bytes()] if name in made else [file for file in KINDS[name].sample() if file] for name in kinds}

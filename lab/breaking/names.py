@@ -1,4 +1,4 @@
-"""Hostile names of configs and GPUs in every report format: the output parses, and no text carries what a terminal or a CI obeys."""
+"""Hostile names of configs and GPUs in every report format. The output must parse, and no text may contain commands for a terminal or a CI."""
 import csv
 import html.parser
 import io
@@ -17,7 +17,7 @@ NAMES = [
     "</script><script>alert(1)</script>", "<!-- comment", "]]>", "&amp;&lt;&#0;", "a & b", "quote \" quote ' quote", "comma, semicolon; tab\tend",
     "two\nlines", "carriage\r\nreturn", "nul\0byte", "`back` ``ticks``", "[link](javascript:alert(1))", "pipe | pipe", "# heading", "---",
     "{}", "{0} %s %n", "../../etc/passwd", "-", " ", "\\", "é \U0001f600 \u0301", "\U000e0041 tag", "x" * 1_000_000]
-csv.field_size_limit(1 << 30)  # Python's own is 128 KiB
+csv.field_size_limit(1 << 30)  # Python's default is 128 KiB
 PROBE_FORMATS = {"json": "json", "jsonl": "jsonl", "csv": "csv", "junit": "xml", "md": "md", "html": "html", "table": "txt"}
 PROBLEM = {"batch": 1, "heads": 2, "seqlen": 128, "head_dim": 64, "dtype": "f16", "expect": "any"}
 
@@ -156,7 +156,7 @@ def run(settings, options, folder):
         runs = asked(settings, folder, names, target, folder / "out")
         kept = [(path.name, path.read_bytes()) for path in (folder / "hostile-config.json", target)]
         for command, ended in runs:
-            # A name that is refused is a way out, too, if the words are harmless.
+            # Refusing the name is allowed too, if the message is harmless.
             wrong = common.complaint(ended, ["hostile-", str(folder / "out")]) or problem_text(ended.errors + "\n" + ended.out, names)
             if wrong:
                 settings.finding(number, f"config names {names[0]!a:.40}..., GPU {target_name!a:.40}, id {identifier!a:.40}: {wrong}", command, kept)

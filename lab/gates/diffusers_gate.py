@@ -8,7 +8,7 @@ import types
 RELEASES = ("0.35.0", "0.36.0", "0.37.1", "0.38.0", "0.39.0", "0.40.0", "0.41.0", "0.42.1")
 CUDNNS = ("9.1.0", "9.5.0", "9.19.0")
 OTHER_WORDS = {}
-ELSEWHERE = ()  # rules of what comes after the call
+ELSEWHERE = ()  # ids of rules for steps after the call
 INSTALL = ()
 NEEDS_PYTORCH = True
 ENVIRONMENT = {}
@@ -32,7 +32,7 @@ def draw(dice, release):
     if pick([True, False, False]):
         config["dropout"] = 0.125
     call = {"config": config}
-    if pick([True, False]):  # what no config says
+    if pick([True, False]):  # properties that a config cannot express
         call["keys"] = {"checks": pick([True, True, False]), "context_parallel": release != "0.35.0" and pick([True, False, False]),
                         "one_dtype": pick([True] * 7 + [False]), "one_length_kv": pick([True] * 7 + [False]),
                         "one_head_dim_qk": pick([True] * 7 + [False])}
@@ -44,7 +44,7 @@ def question(call):
 
 
 def keys(call):
-    """The gate's keys of a call that no config says."""
+    """The gate's keys for a call that a config cannot express."""
     config = call["config"]
     columns = None if "bias" not in config else 1 if config["bias"]["shape"][3] == "1" else config["seqlen_kv"]
     return {**{name: config[name] for name in ("dtype", "heads_q", "heads_kv", "seqlen_q", "seqlen_kv")}, "mask_columns": columns,

@@ -12,7 +12,7 @@ import torch_stand_ins
 RELEASES = ("0.7.2.post1",)
 CUDNNS = ("9.5.0", "9.19.0", "9.26.1", "9.26.1")
 OTHER_WORDS = {}
-ELSEWHERE = ()  # rules of what comes after the call
+ELSEWHERE = ()  # ids of rules for steps after the call
 INSTALL = ("--no-deps",)
 NEEDS_PYTORCH = True
 ENVIRONMENT = {"FLASHINFER_DISABLE_VERSION_CHECK": "1", "HOME": "/tmp"}
@@ -59,7 +59,7 @@ def question(call):
 
 
 class Reached(Exception):
-    """cuDNN would get the call."""
+    """Raised where cuDNN would get the call."""
 
 
 class Gate:
@@ -130,7 +130,7 @@ class Gate:
                          logits_soft_cap=call.get("softcap"), q_data_type=self.type_of(call), o_data_type=self.torch.bfloat16
                          if "o_dtype" in call else None)
         except (TypeError, AttributeError):
-            if wrapper._backend not in ("fa2", "fa3"):  # their plan is a stand-in's
+            if wrapper._backend not in ("fa2", "fa3"):  # the plan of these backends is a stand-in
                 raise
         return wrapper._backend == "cudnn"
 
@@ -145,7 +145,7 @@ class Gate:
                          logits_soft_cap=call.get("softcap"), q_data_type=self.type_of(call), q_len_per_req=call["seqlen_q"],
                          o_data_type=torch.bfloat16 if "o_dtype" in call else None)
         except (TypeError, AttributeError, RuntimeError):
-            pass  # the decision is the first thing that plan() makes
+            pass  # plan() makes the decision first
         return wrapper._uses_cudnn
 
     def prefill_with_cudnn(self, call):

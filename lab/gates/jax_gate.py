@@ -9,10 +9,10 @@ RELEASES = ("0.4.31", "0.4.33", "0.4.34", "0.4.35", "0.4.36", "0.4.38", "0.5.0",
             "0.10.0", "0.11.0", "0.11.1", "0.11.2", "0.12.0.1")
 CUDNNS = ("9.1.0", "9.5.0", "9.19.0")
 ENVIRONMENT = {"JAX_PLATFORMS": "cpu"}
-ELSEWHERE = ()  # rules of what comes after the call
+ELSEWHERE = ()  # ids of rules for steps after the call
 INSTALL = ()
 NEEDS_PYTORCH = False
-# What JAX says where it is not the rule's message: the rules' notes tell why.
+# JAX's messages that differ from the rule's message; the rules' notes explain why.
 _NO_MASK_TYPE, _FP8_CALL = "Unsupported dtype for inputs.", "check_is_flash_attention() missing 1 required positional argument"
 OTHER_WORDS = {"dtype_before_0_4_38": _NO_MASK_TYPE, "dtype": _NO_MASK_TYPE, "fp8_training": _FP8_CALL, "fp8_inference": _FP8_CALL,
                "no_paged": "no paged_attention", "paged_gradient": "Unsupported sequence length Q "}
@@ -30,7 +30,7 @@ def question(call):
 
 
 def draw(dice, release):
-    """A call of the public function; each third one is a config that only the module beneath it has arguments for."""
+    """A call of the public function; every third call is a config that only the module below it can express."""
     return draw_config(dice) if dice.choice([True, False, False]) else draw_call(dice, release)
 
 
@@ -76,7 +76,7 @@ def draw_call(dice, release):
     if pick([True, False]):
         keys = queries
     dtype = pick(["bfloat16", "float16"] * 10 + ["float32"])
-    has_batch = pick([True] * 7 + [False]) or release == "0.4.31"  # which takes four dimensions only
+    has_batch = pick([True] * 7 + [False]) or release == "0.4.31"  # which accepts only four dimensions
     if not has_batch:
         batch = 1
 
@@ -101,13 +101,13 @@ def draw_call(dice, release):
         call["grad"] = True
     elif kind:
         call[kind if kind in call else "query"]["requires_grad"] = True
-    if release < "0.4.35" and call.get("bias", {}).get("requires_grad"):  # some of these are zero there, without any call
+    if release < "0.4.35" and call.get("bias", {}).get("requires_grad"):  # in these releases, some of these gradients are zero without a call
         call["query"]["requires_grad"] = True
     return call
 
 
 def as_call(config):
-    """The call of jax.nn that a config asks for."""
+    """The call of jax.nn for a config."""
     dtype, mask, trains = {"f16": "float16", "bf16": "bfloat16"}[config["dtype"]], config.get("mask", {}), config["pass"] != "fprop"
     shapes = [(config["batch"], config[f"seqlen_{side}"], config[f"heads_{side}"], config["head_dim_qk"]) for side in ("q", "kv", "kv")]
     call = {name: {"shape": shape, "dtype": dtype} for name, shape in zip(("query", "key", "value"), shapes)}
@@ -135,7 +135,7 @@ class Gate:
         beneath.check_cudnn_version = lambda: self.cudnn
         beneath.xla_bridge = types.SimpleNamespace(
             get_backend=lambda *_: types.SimpleNamespace(platform_version="cuda 13000"), local_devices=lambda *_, **__: [self.device])
-        jax.local_devices = lambda *_, **__: [self.device]  # of releases before 0.5
+        jax.local_devices = lambda *_, **__: [self.device]  # for releases before 0.5
 
     def ask(self, call, sm, cudnn):
         """Whether cuDNN gets the call, and the words of the refusal."""
@@ -175,7 +175,7 @@ class Gate:
         return jitted.lower(moving, fixed, lengths, _experimental_lowering_platform="cuda").as_text()
 
     def lower_config(self, config):
-        """A config as a program would ask for it: with jax.nn where it has the arguments, else with the module beneath."""
+        """Calls JAX for a config like a program: with jax.nn if it has the arguments, otherwise with the module below."""
         if not any(config.get(name) for name in ("paged", "dropout", "score_mod")) and config["layout"] != "thd" \
                 and not config["dtype"].startswith("fp8") and config["head_dim_qk"] == config["head_dim_v"]:
             return self.lower(as_call(config))

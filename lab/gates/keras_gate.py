@@ -11,8 +11,8 @@ import jax_gate
 RELEASES = ("3.8.0", "3.10.0", "3.11.3", "3.12.0", "3.13.0", "3.13.1", "3.14.0", "3.15.1")
 JAX = "0.12.0.1"
 CUDNNS = ("9.1.0", "9.5.0", "9.19.0")
-OTHER_WORDS = {"ampere": ""}  # before 3.11 nothing is said, with flash_attention=True either
-ELSEWHERE = ()  # rules of what comes after the call
+OTHER_WORDS = {"ampere": ""}  # Keras before 3.11 prints nothing, not even with flash_attention=True
+ELSEWHERE = ()  # ids of rules for steps after the call
 INSTALL = ()
 NEEDS_PYTORCH = False
 ENVIRONMENT = {**jax_gate.ENVIRONMENT, "KERAS_BACKEND": "jax", "HOME": "/tmp"}

@@ -5,7 +5,7 @@ import sys
 import types
 
 PYTORCH = "2.11.0"
-# PyTorch's CUDA build loads these at its import; the rest of CUDA is the machine's.
+# PyTorch's CUDA build loads these when it is imported; the machine has the rest of CUDA.
 PACKAGES = (f"torch=={PYTORCH}", "filelock", "typing_extensions", "sympy", "mpmath", "networkx", "jinja2", "markupsafe", "fsspec", "numpy==2.2.6",
             "nvidia-cusparselt-cu13", "nvidia-nvshmem-cu13", "nvidia-cufile")
 
@@ -14,7 +14,7 @@ NUMBERS = {}
 
 
 class StandInType(type):
-    """A class of which every member is there, the same each time; it may be a base, a decorator, an enum or a function."""
+    """A class that has every member, always the same object; it may be a base, a decorator, an enum or a function."""
 
     def __getattr__(cls, name):
         if name.startswith("__"):
@@ -27,7 +27,7 @@ class StandInType(type):
         return getattr(cls, str(key).replace("__", "_"))
 
     def __int__(cls):
-        """Another number for each: as an enumerator, it is like no other one."""
+        """A distinct number for each class, so that enumerators differ."""
         return NUMBERS.setdefault(cls, len(NUMBERS))
 
     def __or__(cls, other):
@@ -41,7 +41,7 @@ class StandIn(metaclass=StandInType):
         pass
 
     def __call__(self, *given, **_):
-        """As a decorator, the function itself, to which further ones may be registered."""
+        """As a decorator, returns the function itself, for which further functions may be registered."""
         if not given or not isinstance(given[0], types.FunctionType):
             return StandIn
         given[0].register_fake = given[0].register_autograd = StandIn()
@@ -63,7 +63,7 @@ class StandInModule(types.ModuleType):
 
 
 class Finder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Every module of these packages is a stand-in."""
+    """Replaces every module of these packages."""
 
     def __init__(self, packages):
         self.packages = packages

@@ -20,13 +20,13 @@ RELEASES = ("2.6.0", "2.7.0", "2.8.0", "2.9.0", "2.10.0", "2.11.0", "2.12.0", "2
             "2.17.0", "2.18.0", "2.19.0", "2.20.2")
 CUDNNS = ("9.5.0", "9.19.0", "9.26.1")
 OTHER_WORDS = {}
-ELSEWHERE = ("table_", "backward_refused")  # rules of the C++ call
+ELSEWHERE = ("table_", "backward_refused")  # ids of rules for the C++ call
 INSTALL = ("--no-deps",)
 NEEDS_PYTORCH = True
-ENVIRONMENT = {"PYTHONOPTIMIZE": "1"}  # some modules assert that the binaries have their enumerators
+ENVIRONMENT = {"PYTHONOPTIMIZE": "1"}  # some modules assert that the binaries have certain enumerators
 ABSENT = ("transformer_engine_torch", "flash_attn", "flash_attn_3", "flash_attn_interface", "onnxscript", "onnx", "triton", "nvdlfw_inspect")
 RULES = pathlib.Path(__file__).resolve().parents[2] / "lib/rules/frameworks/transformer-engine.json"
-# The release that DotProductAttention has an argument from, the gate's key, and its usual value.
+# For an argument of DotProductAttention: the first release with it, the gate's key, and the usual value.
 ARGUMENTS = (((2, 8), "softmax_type", "vanilla"), ((2, 9), "return_max_logit", False), ((2, 17), "score_mod", None), ((2, 20), "softcap", False))
 LOGGER = "DotProductAttention"
 
@@ -74,7 +74,7 @@ def keys(call):
 
 
 class Reached(Exception):
-    """The gate has answered."""
+    """Raised when the gate has answered."""
 
 
 class Reasons(logging.Handler):
@@ -105,7 +105,7 @@ def layout_of(call):
 
 
 def word_of(shape, call):
-    """What DotProductAttention calls a bias of that shape, until 2.18: the first name that fits."""
+    """DotProductAttention's name for a bias of this shape, until 2.18: the first name that fits."""
     if shape is None:
         return None
     for batch, heads, word in ((call["batch"], call["heads_q"], "bhss"), (1, call["heads_q"], "1hss"), (call["batch"], 1, "b1ss")):
@@ -182,8 +182,8 @@ class Gate:
         import transformer_engine.pytorch.attention.dot_product_attention.context_parallel as context_parallel
         context_parallel.cp_per_step_configs = lambda *_, **__: [None]
         source = pathlib.Path(self.gate.__file__).read_text()
-        gives_message = "fused_attention_backend, reject_message = " in source  # of the C++ call, from 2.20
-        gives_number = hasattr(self.gate, "_get_fused_attn_backend")            # from 2.19
+        gives_message = "fused_attention_backend, reject_message = " in source  # from the C++ call, since 2.20
+        gives_number = hasattr(self.gate, "_get_fused_attn_backend")            # since 2.19
         self.fp8 = False
 
         def answered(*_, **__):
