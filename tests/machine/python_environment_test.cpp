@@ -169,10 +169,10 @@ TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][sl
     venv.install_cudnn("nvidia_cudnn_cu13", version);
     venv.install_nvrtc("13.0.88", "13.0");
   };
-  SECTION("no wheel") {
+  SECTION("no cuDNN wheel is installed") {
     CHECK(ids() == Ids{"no_cudnn_wheel"});
   }
-  SECTION("two wheels in one folder") {
+  SECTION("two wheels share one folder") {
     install_whole();
     venv.install_cudnn("nvidia_cudnn_cu12", "9.1.0.70", 7);
     venv.install("torch", "2.99.0", "Requires-Dist: nvidia-cudnn-cu13==" + version);
@@ -183,25 +183,25 @@ TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][sl
     CHECK_THAT(found.problems[0].cure,
                EndsWith("-m pip install --force-reinstall --no-deps nvidia-cudnn-cu13==" + version));
   }
-  SECTION("a file is gone") {
+  SECTION("a file is missing") {
     install_whole();
     fs::remove(venv.libraries() / "libcudnn_heuristic.so.9");
     const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"cudnn_file_missing"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("libcudnn_heuristic.so.9"));
   }
-  SECTION("a wheel without libraries") {
+  SECTION("a wheel has no libraries") {
     venv.install("nvidia_cudnn_cu13", version, "", "nvidia_cudnn_cu13/__init__.py,sha256=x,0\n");
     const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"cudnn_file_missing"});
     CHECK_THAT(found.problems[0].what, EndsWith("lacks files: libcudnn.so.9"));
   }
-  SECTION("a wheel of a name that says no CUDA") {
+  SECTION("a wheel's name has no valid CUDA version") {
     venv.install("nvidia_cudnn_cuab", version);
     venv.install("nvidia_cudnn_cu999999999999", version);
     CHECK(ids() == Ids{"two_cudnn_wheels"});
   }
-  SECTION("METADATA and RECORD that never end, and libraries that do not") {
+  SECTION("METADATA, RECORD and libraries are endless") {
     install_whole();
     const fs::path info = venv.packages() / fmt::format("nvidia_cudnn_cu13-{}.dist-info", version);
     for (const fs::path& file : {info / "METADATA", info / "RECORD", venv.libraries() / "libcudnn_graph.so.9"}) {
@@ -215,39 +215,39 @@ TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][sl
     fs::resize_file(info / "METADATA", uint64_t{4} << 30);
     CHECK(ids().empty());
   }
-  SECTION("a file is another one's") {
+  SECTION("a file belongs to another wheel") {
     install_whole();
     fs::remove(venv.libraries() / "libcudnn_heuristic.so.9");
     std::ofstream(venv.libraries() / "libcudnn_heuristic.so.9") << "x";
     CHECK(ids() == Ids{"cudnn_files_replaced"});
   }
-  SECTION("sub-libraries of two versions, as large as each other") {
+  SECTION("sub-libraries of two versions have the same size") {
     install_whole();
     copy_as_other_version(real_folder() / "libcudnn_graph.so.9", venv.libraries() / "libcudnn_graph.so.9");
     const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"two_cudnn_versions"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("9.77.1 (libcudnn_graph.so.9)"));
   }
-  SECTION("another version than the framework pins") {
+  SECTION("the version differs from the one that the framework pins") {
     install_whole();
     venv.install("torch", "2.99.0", "Requires-Dist: nvidia-cudnn-cu13==9.1.0.70");
     CHECK(ids() == Ids{"pin_not_met"});
   }
-  SECTION("another CUDA's wheel than the framework pins") {
+  SECTION("the wheel is for another CUDA than the framework pins") {
     install_whole();
     venv.install("some_plugin", "0.5.1", "Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.1");
     const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
     CHECK(ids_of(found.problems) == Ids{"pin_not_met"});
     CHECK_THAT(found.problems[0].what, ContainsSubstring("none of that name is installed"));
   }
-  SECTION("an extra counts where its wheel is there") {
+  SECTION("an extra counts if its wheel is installed") {
     install_whole();
     venv.install("jax_cuda12_plugin", "0.5.1", "Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.1; extra == \"with-cuda\"");
     CHECK(ids().empty());
     venv.install("jax_cuda13_plugin", "0.99.0", "Requires-Dist: nvidia-cudnn-cu13<10.0,>=9.98; extra == \"with-cuda\"");
     CHECK(ids() == Ids{"pin_not_met"});
   }
-  SECTION("the gate wants a newer one than there is") {
+  SECTION("the gate requires a newer cuDNN than the installed one") {
     install_whole();
     venv.install("torch", "2.15.0", "Requires-Dist: nvidia-cudnn-cu13==" + version);
     const PythonEnvironment found = inspect_python(venv.python(), {0, {}});
@@ -257,22 +257,22 @@ TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][sl
     const Run run = run_attnprobe("doctor --python " + venv.python().string());
     CHECK(run.exit_code == 0);  // nothing is broken
   }
-  SECTION("NVRTC's builtins are another release's") {
+  SECTION("NVRTC's builtins are from another release") {
     venv.install_cudnn("nvidia_cudnn_cu13", version);
     venv.install_nvrtc("13.0.88", "12.8");
     CHECK(ids() == Ids{"nvrtc_builtins_differ"});
   }
-  SECTION("NVRTC without builtins") {
+  SECTION("NVRTC has no builtins") {
     venv.install_cudnn("nvidia_cudnn_cu13", version);
     venv.install_nvrtc("13.0.88", "");
     CHECK(ids() == Ids{"no_nvrtc_builtins"});
   }
-  SECTION("no NVRTC at all") {
+  SECTION("NVRTC is missing") {
     // For a CUDA that does not exist, because the loader would find this machine's own.
     venv.install_cudnn("nvidia_cudnn_cu11", version);
     CHECK(ids() == Ids{"no_nvrtc"});
   }
-  SECTION("a GPU that is too old, and one that is newer than this cuDNN") {
+  SECTION("one GPU is too old, another is newer than this cuDNN") {
     install_whole();
     const PythonEnvironment old = inspect_python(venv.python(), {13000, {90, 75}});
     CHECK(ids_of(old.problems) == Ids{"gpu_without_attention"});
@@ -284,7 +284,7 @@ TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][sl
     CHECK(ids_of(young.problems) == Ids{"gpu_without_attention"});
     CHECK_THAT(young.problems[0].what, ContainsSubstring("cuDNN 9.6.0 has no attention for this GPU (sm_120)"));
   }
-  SECTION("a driver that is too old") {
+  SECTION("the driver is too old") {
     install_whole();
     CHECK(ids(12040) == Ids{"driver_too_old"});
   }
@@ -298,7 +298,7 @@ TEST_CASE("doctor says which cuDNN a framework loads, and what attnprobe's extra
   venv.install("torch", "2.99.0", "Requires-Dist: nvidia-cudnn-cu12==" + version);
   const auto look = [&] { return inspect_python(venv.python(), {0, {}}); };
   const std::string loads = fmt::format("torch 2.99.0 loads cuDNN {} ({}", real_version(), venv.libraries().string());
-  SECTION("the extra of another CUDA writes over the framework's cuDNN") {
+  SECTION("an extra for another CUDA overwrites the framework's cuDNN") {
     const PythonEnvironment found = look();
     CHECK_THAT(found.loads, StartsWith(loads));
     REQUIRE(found.extras.size() == 2);
@@ -321,18 +321,18 @@ TEST_CASE("doctor says which cuDNN a framework loads, and what attnprobe's extra
     CHECK_THAT(run.out,
                ContainsSubstring("what pip would change in it (nothing was installed)\n  --  attnprobe[cu13]"));
   }
-  SECTION("another release of what an extra wants is replaced") {
+  SECTION("another release of a package that an extra requires is replaced") {
     venv.install("nvidia_cublas_cu12", "11.5.0");
     const PythonEnvironment found = look();
     CHECK(found.extras[1].goes == Ids{"nvidia-cublas-cu12==11.5.0"});
     CHECK_FALSE(extra_findings(found)[1].ok);
     CHECK_THAT(extra_findings(found)[1].detail, EndsWith("in place of nvidia-cublas-cu12==11.5.0"));
   }
-  SECTION("everything is there") {
+  SECTION("every package is installed") {
     venv.install("nvidia_cublas_cu12", "12.9.1.4");
     CHECK_THAT(extra_findings(look())[1].detail, StartsWith("nothing: nvidia-cudnn-cu12=="));
   }
-  SECTION("the environment in which doctor runs is looked at, too") {
+  SECTION("the environment in which doctor runs is also examined") {
     const Environment here{{"VIRTUAL_ENV", venv.python().parent_path().parent_path().string()}};
     const Json json = run_attnprobe("doctor --format json", here).json();
     CHECK_THAT(json["python"]["loads"].get<std::string>(), StartsWith(loads));

@@ -88,7 +88,7 @@ TEST_CASE("only the same matrix resumes a cell file, and the error names the dif
     other.matrix.targets.push_back(*gpu::find("l40s"));
     CHECK(other.refusal() == "it lacks the target \"l40s\", which this command asks for");
   }
-  SECTION("cuDNN, patched where it lies") {
+  SECTION("cuDNN, patched in place") {
     const Begun other;
     const auto written = std::filesystem::last_write_time(other.library());
     std::fstream(other.library()).seekp(20'000) << "y";

@@ -261,7 +261,7 @@ TEST_CASE("a plan with wrong results is detected", "[run]") {
     CHECK(output.first_wrong_value.has_value());
     CHECK_THAT(found.message, ContainsSubstring("first at [1, 2, 3, 5]"));
   }
-  SECTION("zeros where long rows average to little: within cudnn-frontend's absolute tolerance") {
+  SECTION("zeros instead of the small averages of long rows, within cudnn-frontend's absolute tolerance") {
     Case c(R"({"pattern": "sdpa_composite", "batch": 1, "heads": 1, "seqlen_q": 8, "seqlen_kv": 4096, "head_dim": 8})");
     const auto found = c.problem->verify([&] { std::fill_n(reinterpret_cast<uint16_t*>(c.memory("O")), 64, 0); }, 0);
     CHECK(found.status == probe::RunStatus::wrong_result);
@@ -312,7 +312,7 @@ TEST_CASE("a plan with wrong results is detected", "[run]") {
     CHECK(found.status == probe::RunStatus::wrong_result);
     CHECK_THAT(found.message, ContainsSubstring("outside"));
   }
-  SECTION("rows of padding may hold anything, written or not") {
+  SECTION("rows of padding may have any values, written or not") {
     Case c(R"({"pattern": "sdpa_composite", "batch": 2, "heads": 2, "seqlen": 16, "head_dim": 8,
                "mask": {"padding": true, "seqlens_q": [16, 4], "seqlens_kv": [16, 4]}})");
     const auto found = c.problem->verify(
@@ -323,7 +323,7 @@ TEST_CASE("a plan with wrong results is detected", "[run]") {
         0);
     CHECK(found.status == probe::RunStatus::ok);
   }
-  SECTION("another result at each run") {
+  SECTION("a different result in each run") {
     Case c(config);
     int run = 0;
     const auto found = c.problem->verify(
@@ -336,7 +336,7 @@ TEST_CASE("a plan with wrong results is detected", "[run]") {
     CHECK(found.repeats == 3);
     CHECK(found.deterministic == false);
   }
-  SECTION("dropout with another mask than its neighbour's is right by its own") {
+  SECTION("dropout with a mask that differs from its neighbour's is correct for its own mask") {
     Case c(fmt::format(R"({{"pattern": "sdpa_composite", "dropout": 0.2, {}}})", small));
     CHECK(c.verify().status == probe::RunStatus::ok);
     const Keep other = [](int64_t b, int64_t h, int64_t i, int64_t j) { return !kept(b, h, i, j) || j % 3 == 0; };
@@ -348,7 +348,7 @@ TEST_CASE("a plan with wrong results is detected", "[run]") {
                   0)
               .status == probe::RunStatus::ok);
   }
-  SECTION("dropout that changes its mask from run to run is wrong") {
+  SECTION("dropout whose mask changes between runs is wrong") {
     Case c(fmt::format(R"({{"pattern": "sdpa_composite", "dropout": 0.2, {}}})", small));
     int64_t run = 0;
     const Keep changing = [&](int64_t b, int64_t h, int64_t i, int64_t j) { return kept(b, h, i + run, j); };
