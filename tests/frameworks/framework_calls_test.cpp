@@ -155,7 +155,7 @@ TEST_CASE("the gate is asked about the call itself, not only about the config", 
         "no other backend is enabled, so the call raises \"No available kernel. Aborting execution.\"");
   CHECK(alone.refusals.at(0).status == "exception");
   CHECK(gate_of("torch", torch_call("{" + grouped + R"(, "backend": ["CUDNN_ATTENTION", "FLASH_ATTENTION"]})"), 90)
-            .instead == "flash attention runs instead, or the call raises where it refuses");
+            .instead == "flash attention runs instead, or the call raises if flash refuses it");
   // Flash attention supports no mask, so cuDNN gets the call, though it comes last on this GPU.
   const auto behind = gate_of(
       "torch",

@@ -204,7 +204,7 @@ TEST_CASE("another backend that the call enables runs instead", "[rules]") {
   CHECK(alone.instead ==
         "no other backend is enabled, so the call raises \"No available kernel. Aborting execution.\"");
   CHECK(alone.refusals.at(0).status == "exception");
-  CHECK(has_note(alone, "Inductor's cache key leaves the backend out (pytorch#185449)"));
+  CHECK(has_note(alone, "Inductor's cache key does not include the backend (pytorch#185449)"));
   Json none = all_off;
   none["cudnn_sdp_enabled"] = false;
   CHECK_THAT(refused(none).instead, ContainsSubstring("No viable backend for scaled_dot_product_attention was found."));
@@ -215,7 +215,7 @@ TEST_CASE("another backend that the call enables runs instead", "[rules]") {
   };
   CHECK(left("math_sdp_enabled").instead == "math attention runs instead");
   CHECK(left("math_sdp_enabled").refusals.at(0).status == "falls back");
-  CHECK(left("flash_sdp_enabled").instead == "flash attention runs instead, or the call raises where it refuses");
+  CHECK(left("flash_sdp_enabled").instead == "flash attention runs instead, or the call raises if flash refuses it");
   CHECK_FALSE(has_note(refused(Json{{"nested", false}}), "Inductor"));
 }
 
