@@ -3,7 +3,7 @@
 # works only with the compiler that built it.
 set(CPACK_PACKAGE_NAME attnprobe)
 set(CPACK_PACKAGE_VENDOR attnprobe)
-# The contact is whoever makes the package, named by Debian's own variables.
+# Debian's own variables name the contact: the maker of the package.
 if(DEFINED ENV{DEBFULLNAME} AND DEFINED ENV{DEBEMAIL})
   set(CPACK_PACKAGE_CONTACT "$ENV{DEBFULLNAME} <$ENV{DEBEMAIL}>")
 else()

@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "scripts/packaging"
-# A line; a word that must be offered, and the beginning of its description if the shell shows one; a word that must not be offered.
+# A line, a word that must be offered, the beginning of its description (if the shell shows one), and a word that must not be.
 LINES = (
     ("attnprobe ma", "matrix", "Ask configs on many GPUs", "merge"),
     ("attnprobe matrix d", "diff", "", "doctor"),
