@@ -64,7 +64,7 @@ struct Answer {
   std::string target;                        ///< its id: "l40s", "device:0"
   std::string cudnn;                         ///< "9.19.0"; "" if no cuDNN could be loaded
   std::optional<Usable> usable;              ///< the answer; none if the machine or an error left it open
-  std::string account;                       ///< why, in a line: the engine config, the obstacles or the reason
+  std::string account;                       ///< the reason in one line: the engine config, the obstacles or the reason
   std::vector<Obstacle> but;                 ///< the obstacles, for Usable::but
   Verdict verdict = Verdict::error;          ///< cuDNN's verdict
   bool environment_broken = false;           ///< Verdict::error because of the machine, not because of cuDNN

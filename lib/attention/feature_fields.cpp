@@ -60,7 +60,7 @@ const ObjectForm<ScoreModifier>& score_mod_form() {
 const ObjectForm<Dropout>& dropout_form() {
   static const ObjectForm<Dropout> form{
       {{"probability",
-        "of being dropped",
+        "probability of being dropped",
         {{"type", "number"}, {"minimum", 0}, {"exclusiveMaximum", 1}},
         [](Dropout& dropout, const JsonView& v) {
           dropout.probability = v.number();

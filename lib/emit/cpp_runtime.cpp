@@ -13,7 +13,7 @@ const char* const cpp_prelude = R"text(#include <dlfcn.h>
 #include <string>
 #include <vector>
 
-// cuDNN's backend API as far as it is used here, without its headers: any cuDNN 9 will do.
+// The part of cuDNN's backend API that this program uses, without its headers. Works with any cuDNN 9.
 struct Name {
   int number;
   const char* name;
@@ -103,7 +103,7 @@ int64_t get(const Descriptor& descriptor, Name name, int type, int64_t count, vo
 )text";
 
 const char* const cpp_main = R"text(
-// What cuDNN's log says meanwhile: why engine configs are refused.
+// cuDNN's log messages, which have the reasons for refused engine configs.
 std::vector<std::string> messages;
 
 void receive(int, void*, const void*, const char* message) {
@@ -217,7 +217,7 @@ std::vector<Descriptor> ask_mode_a(const Descriptor& graph, const Descriptor& de
   return configs;
 }
 
-// That of "--engine 9 KERNEL_CFG=7", if it passes.
+// The engine config of "--engine 9 KERNEL_CFG=7", if it passes.
 std::vector<Descriptor> ask_engine(const Descriptor& graph, const Descriptor& device, const std::vector<std::string>& words) {
   const Descriptor engine = create(CUDNN_BACKEND_ENGINE_DESCRIPTOR), config = create(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
   const int64_t index = words.empty() ? 0 : std::atoll(words[0].c_str());
@@ -256,7 +256,7 @@ bool build_plan(const Descriptor& config, const Descriptor& device, void* handle
   return passes(("plan of " + text_of(config)).c_str(), plan);
 }
 
-// 0: an engine config passes (with --plan: and compiles), 1: none does, 2: something else went wrong.
+// 0: an engine config passes (with --plan, it also compiles), 1: none does, 2: any other failure.
 int main(int argc, char** argv) {
   bool on_gpu = *device_properties == '\0', wants_plan = false, wants_engine = false;
   std::vector<std::string> engine;

@@ -97,9 +97,9 @@ class Wheel {
   explicit Wheel(fs::path file) : file_(std::move(file)) {
     int error = 0;
     archive_.reset(zip_open(file_.c_str(), ZIP_RDONLY, &error));
-    if (!archive_) refuse(file_, fmt::format("it is not a wheel that can be read (error {} of libzip)", error));
+    if (!archive_) refuse(file_, fmt::format("it is not a readable wheel (libzip error {})", error));
     count_ = zip_get_num_entries(archive_.get(), 0);
-    if (count_ > most_members) refuse(file_, fmt::format("{} files are in it; allowed: {}", count_, most_members));
+    if (count_ > most_members) refuse(file_, fmt::format("it has {} files; allowed: {}", count_, most_members));
   }
 
   // Each name once, in order.

@@ -99,8 +99,8 @@ std::vector<EnvironmentProblem> problems_of(const std::vector<MappedLibrary>& li
   if (!deleted.empty())
     problems.push_back(
         {"deleted_files",
-         fmt::format("{} was removed or replaced after the process had loaded it; what it loads later is "
-                     "of another installation",
+         fmt::format("{} was removed or replaced after the process had loaded it; what it loads later comes "
+                     "from another installation",
                      listed(deleted)),
          "start the program again"});
   for (const auto& one : nvrtc)

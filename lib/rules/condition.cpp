@@ -41,8 +41,7 @@ void check_value(const ProblemKey& key, const JsonView& value) {
 }
 
 void check_numeric(const ProblemKey& key, const JsonView& operand, const std::vector<ProblemKey>& keys) {
-  if (key.kind != KeyKind::number)
-    operand.fail(fmt::format("\"{}\" is not a number, and is compared like one", key.name));
+  if (key.kind != KeyKind::number) operand.fail(fmt::format("\"{}\" is compared as a number but is not one", key.name));
   if (operand.json().is_number()) return;
   if (!operand.json().is_string() || known_key(operand.text(), operand, keys).kind != KeyKind::number)
     operand.fail_unless_it_is("a number or the name of one");
@@ -120,7 +119,7 @@ bool key_holds(const Json& value, const Json& wanted, const Json& problem) {
 
 void check_condition(const JsonView& condition, const std::vector<ProblemKey>& keys) {
   if (!condition.json().is_object() || condition.json().empty())
-    condition.fail_unless_it_is("a condition, an object that is not empty");
+    condition.fail_unless_it_is("a condition: a non-empty object");
   for (const auto& [name, value] : condition.members()) {
     if (name == "all" || name == "any") {
       if (!value.json().is_array() || value.json().empty()) value.fail_unless_it_is("an array of conditions");

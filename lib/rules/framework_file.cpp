@@ -32,7 +32,7 @@ std::vector<CallKey> call_keys_in(const JsonView& keys) {
     key.key.help = words_in(entry.take("help"));
     if (const auto values = entry.find("values")) key.key.values = values->texts();
     if (key.key.values.empty() == (key.key.kind == KeyKind::text))
-      place.fail("a text, and only a text, has \"values\"");
+      place.fail("\"values\" is for texts, and required for them");
     if (const auto advice = entry.find("advice")) key.advice = words_in(*advice);
     entry.find("from_the_problem");  // documentation for readers; gate_calls.cpp has the code
     entry.finish();

@@ -58,7 +58,7 @@ const FrameworkRules& rules_of(BuiltIn& file) {
   std::call_once(file.once, [&] {
     FrameworkRules rules = parse_framework_rules(file.text, file.file, file.name.version);
     if (rules.framework != file.name.framework || !is_of_version(rules.version, file.name.version))
-      bad_entry(file.file, fmt::format("it says that it is of {} {}", rules.framework, rules.version));
+      bad_entry(file.file, fmt::format("it names another framework or version: {} {}", rules.framework, rules.version));
     file.rules = std::move(rules);
   });
   return *file.rules;

@@ -131,7 +131,7 @@ FrameworkGate parse_framework_gate(std::string_view text, const std::string& fil
   words_in(whole.take("comment"));
   gate.framework = words_in(whole.take("framework"));
   if (gates_folder.size() + gate.framework.size() + 5 != file.size() || file.find(gate.framework) == file.npos)
-    whole.place().fail(fmt::format("it says that it is of {}", gate.framework));
+    whole.place().fail(fmt::format("it names another framework: {}", gate.framework));
   words_in(whole.take("url"));
   whole.find("read");
   take_keys(whole, gate);

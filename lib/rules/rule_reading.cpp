@@ -28,7 +28,7 @@ JsonSource rule_source(const std::string& file) {
 }
 
 std::string words_in(const JsonView& view) {
-  if (!view.json().is_string() || trim(view.text()).empty()) view.fail_unless_it_is("a text with words in it");
+  if (!view.json().is_string() || trim(view.text()).empty()) view.fail_unless_it_is("a non-empty text");
   return view.text();
 }
 

@@ -242,7 +242,7 @@ void Problem::find_mask(Uid mask, const Execute& execute) {
   const Tensor* from = find(data_.backward ? Role::dv : Role::o);
   const Tensor* other = find(data_.backward ? Role::d_o : Role::v);
   if (from == nullptr || other == nullptr || adds_positions(expanded_))
-    throw Error(ErrorKind::internal, "the dropout mask cannot be read off this graph's outputs");
+    throw Error(ErrorKind::internal, "the dropout mask cannot be derived from this graph's outputs");
   for (const Role role :
        {Role::q, Role::k_transposed, Role::k, Role::stats, Role::sink, Role::bias, Role::alibi_slopes})
     fill_as(role, kernels::fill_constant, 0);
@@ -361,7 +361,7 @@ probe::RunFindings Problem::verify(const Execute& execute, int64_t repeats) {
                                    [](const auto& o) { return o.unwritten == 0 && o.outside == 0; })) {
     findings.status = probe::RunStatus::not_verified;
     findings.message = fmt::format(
-        "{} elements of the dropout mask, which is an output, were not written: what was dropped is not known",
+        "{} elements of the dropout mask, which is an output, were not written, so the dropped elements are unknown",
         unwritten);
     findings.reference.clear();
   } else if (!reference_.empty())

@@ -125,7 +125,7 @@ class Server {
     } catch (const std::exception& e) {
       // Thrown through cuDNN's C functions (9.19: a format_error). Other programs would have crashed. After an
       // incomplete call, further answers could be wrong.
-      fmt::print(stderr, "terminated by a C++ exception out of cuDNN: {}\n", e.what());
+      fmt::print(stderr, "terminated by a C++ exception from cuDNN: {}\n", e.what());
       std::abort();
     }
   }

@@ -118,7 +118,7 @@ TEST_CASE("A missing type in a call is assumed and reported", "[calls]") {
   CHECK_THAT(usage_error([&] {
                load_calls({Caller::torch, "", DataType::f16}, untyped + ", dtype=bfloat16)");
              }),
-             ContainsSubstring("--dtype: \"f16\" fills in what a call lacks, and the call has bf16 already"));
+             ContainsSubstring("--dtype: \"f16\" is for calls without a type, but the call has bf16"));
   CHECK(load_calls({Caller::torch, "", DataType::f16}, untyped + ", dtype=half)").size() == 1);
 
   const std::string option = "--torch '" + untyped + ")' --target h100 --quick ";

@@ -269,7 +269,7 @@ TEST_CASE("frontend json: damaged serialized graphs are refused") {
   CHECK(refused(good).empty());
   CHECK(contains(refused(good.substr(0, good.size() / 2)), "damaged at byte"));
   CHECK(contains(refused(good + "x"), "damaged at byte"));
-  CHECK(contains(refused("{\"context\": {}}"), "does not begin as one"));
+  CHECK(contains(refused("{\"context\": {}}"), "does not begin like one"));
   CHECK(contains(refused("{i\x01"
                          "a" +
                          std::string(100000, '[')),

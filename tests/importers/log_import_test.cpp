@@ -242,7 +242,7 @@ TEST_CASE("lines below the graph's own line suffice, and a truncated message is 
   cut.back().resize(cut.back().size() / 2);
   const auto imported = import_log_tree(cut);
   CHECK(imported.graph.operations.size() < 4);
-  CHECK(test::contains(imported.missing.at(0), "cuDNN cut its message off"));
+  CHECK(test::contains(imported.missing.at(0), "cuDNN truncated its message after"));
 }
 
 TEST_CASE("earlier calls complete a truncated message", "[log_import]") {

@@ -189,9 +189,8 @@ TEST_CASE("a damaged lock file is refused with line, value and allowed values", 
         "a.lock:2: \"bert h200 9.19.0 yes 1 x y\" is not a cell" + columns);
   CHECK(refusal(std::string(head) + "\"bert h200 9.19.0 yes 1\n") ==
         "a.lock:2: \"\"bert h200 9.19.0 yes 1\" is not a config's name; allowed: text in quotes as JSON has it");
-  CHECK(
-      refusal(head + good + "<<<<<<< HEAD\n") ==
-      "a.lock:3: \"<<<<<<< HEAD\" is not a cell; allowed: what is left when the merge is resolved; --update writes it anew");
+  CHECK(refusal(head + good + "<<<<<<< HEAD\n") ==
+        "a.lock:3: \"<<<<<<< HEAD\" is not a cell; allowed: a file without merge conflicts; --update writes a new one");
 }
 
 TEST_CASE("a lock file edited on Windows is read", "[baseline]") {

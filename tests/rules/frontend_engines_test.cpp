@@ -135,7 +135,7 @@ TEST_CASE("A mistake in the data of cudnn-frontend's engines is an error that na
   CHECK(contains(error(file(engine + "," + engine)), "\"a\" is there twice"));
   CHECK(contains(error(file("")), "no entries"));
   CHECK(contains(error(file(engine, R"({"reason": "r", "when": {"pagd": true}})")), "did you mean \"paged\""));
-  CHECK(contains(error(file(engine, R"({"reason": " ", "when": {}})")), "is not a text with words in it"));
+  CHECK(contains(error(file(engine, R"({"reason": " ", "when": {}})")), "is not a non-empty text"));
   std::string other = engine;
   other.replace(other.find("default"), 7, "defautl");
   CHECK(contains(error(file(other)), "engines/x.json, a: "));

@@ -115,7 +115,7 @@ TEST_CASE("A mistake in the data is an error that names the entry", "[rules]") {
   CHECK(contains(replaced(R"("cudnn")", R"("cuda")"), "requirements.json, a: /needs/cuda: unknown key \"cuda\""));
   CHECK(contains(replaced(R"("url": "u")", R"("uri": "u")"), "\"url\" is missing"));
   CHECK(contains(replaced(R"("text": "t")", R"("text": " ")"),
-                 "requirements.json, a: /source/text: \" \" is not a text with words in it"));
+                 "requirements.json, a: /source/text: \" \" is not a non-empty text"));
   CHECK(contains(replaced(R"("unaffected": [{}])", R"("unaffected": [])"),
                  "an example that is not affected is required"));
   CHECK(contains(internal_error([] { parse_known_bugs("{"); }), "known_bugs.json:1: not valid JSON: "));

@@ -66,7 +66,7 @@ class Target(_behaviour.Target, Document):
     name: str = ""
     sm: int = 0
     kind: str = ""
-    #: of a simulated one: whether it was ever compared with a real one
+    #: for a simulated GPU: whether it was ever compared with a real one
     compared: str = ""
     architecture: str = ""
     aliases: Tuple[str, ...] = ()
@@ -255,11 +255,11 @@ class WayOut(_behaviour.WayOut, Document):
     text: str = ""
     #: of the first choice
     engine: int = -1
-    #: whether its plan was built, too
+    #: whether its plan was also built
     compiled: bool = False
-    #: times the floating point operations of what was asked
+    #: floating point operations as a multiple of those of the asked config
     work: float = 0.0
-    #: times its elements of Q, K, V, O and the bias
+    #: elements of Q, K, V, O and the bias as a multiple of those of the asked config
     memory: float = 0.0
     #: with the changes
     config: Mapping[str, Any] = field(default_factory=dict)
@@ -278,7 +278,7 @@ class Result(_behaviour.Result, Document):
     verdict: str = ""
     #: the answer in one word; null if the machine or an error left it open
     usable: Optional[Usable] = None
-    #: why, in a line: the working engine config, the obstacles or the reason
+    #: the reason in one line: the working engine config, the obstacles or the reason
     account: str = ""
     #: the obstacles, for usable but
     but: Tuple[Obstacle, ...] = ()
@@ -289,7 +289,7 @@ class Result(_behaviour.Result, Document):
     by_rule: bool = False
     environment_broken: bool = False
     expect: str = ""
-    #: whether the config says what is expected; else supported is
+    #: whether the config states an expectation; the default is supported
     expect_given: bool = False
     met: bool = False
     #: the severity, which determines the exit code
@@ -297,7 +297,7 @@ class Result(_behaviour.Result, Document):
     root_cause: Optional[RootCause] = None
     #: changes that give a yes with the same cuDNN and GPU, cheapest first
     ways_out: Tuple[WayOut, ...] = ()
-    #: of a graph that another program made
+    #: for a graph of another program
     given: Mapping[str, Any] = field(default_factory=dict)
     crash: Mapping[str, Any] = field(default_factory=dict)
     #: what the config needs and this cuDNN or GPU lacks by the version rules; never decides the verdict

@@ -89,7 +89,7 @@ class CallReader {
   // An option that no call uses is an error.
   void check_dtype_was_used() const {
     if (!reading_.dtype || is_dtype_used_ || !own_type_) return;
-    throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" fills in what a call lacks, and the call has {} already",
+    throw Error(ErrorKind::usage, fmt::format("{}: \"{}\" is for calls without a type, but the call has {}",
                                               reading_.dtype_place, name_of(*reading_.dtype), name_of(*own_type_)));
   }
 
@@ -157,7 +157,7 @@ std::vector<FrameworkCall> calls_of_source(std::string_view text, const std::str
     try {
       FrameworkCall call = reader.read(JsonView(found.call, source));
       call.origin = {file_name, std::to_string(found.line)};
-      for (const auto& guess : found.guesses) call.notes.push_back("as its source was read: " + guess);
+      for (const auto& guess : found.guesses) call.notes.push_back("read from the source: " + guess);
       add_call(calls, std::move(call));
     } catch (const Error& e) {
       if (problem.empty()) problem = e.what();

@@ -22,7 +22,7 @@ attention::TensorShape jax_shape(const CallTensor& tensor, const JsonView& place
                     "the batch",
                     shape.size()));
   if (shape.size() == 3) shape.insert(shape.begin(), 1);
-  if (tensor.strides) place.fail("an array of JAX has no strides");
+  if (tensor.strides) place.fail("a JAX array has no strides");
   return {shape[0], shape[2], shape[1], shape[3]};
 }
 
@@ -161,8 +161,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
     spec.bias = bias_of_scores(*added, spec);
     // Before JAX 0.8.1, XLA did not declare the bias's type, so cuDNN reads any bias as Q's type.
     if (spec.bias && *added_type != q_type && !is_before(release, "0.8.1")) spec.bias->dtype = added_type;
-    if (!spec.bias)
-      call.notes.emplace_back("bias and mask do not broadcast to the scores: the graphs are without them");
+    if (!spec.bias) call.notes.emplace_back("bias and mask do not broadcast to the scores, so the graphs omit them");
   }
   call.keys["requires_grad"] = trains;
   if (const auto given = object.find_set("implementation"))

@@ -284,7 +284,7 @@ FrameworkCall read_torch_call(const JsonView& place, const std::string& asked_re
     describe_mask(call.keys, mask, spec.dtype);
     mask_requires_grad = mask.requires_grad;
     spec.bias = bias_of(mask, spec, release);
-    if (!spec.bias) call.notes.emplace_back("attn_mask cannot be expanded to the scores: the graphs are without it");
+    if (!spec.bias) call.notes.emplace_back("attn_mask cannot be expanded to the scores, so the graphs omit it");
   }
   const bool grads = q.requires_grad || k.requires_grad || v.requires_grad || mask_requires_grad;
   bool grad_enabled = true;

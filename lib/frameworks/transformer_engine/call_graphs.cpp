@@ -127,7 +127,7 @@ class Builder {
       unseen("bottom_right_diagonal", given, "neither the mask nor a window has a diagonal");
     else if (in_graph != query_.bottom_right_diagonal)
       changed("bottom_right_diagonal", given,
-              square ? "becomes false: with equal lengths and no padding both diagonals are one"
+              square ? "becomes false: with equal lengths and no padding both diagonals are the same"
                      : fmt::format("becomes {}: the mask decides", in_graph));
   }
 
@@ -280,7 +280,7 @@ class Builder {
   void note_unseen() {
     unseen(
         "cuda_graph", query_.cuda_graph ? "true" : "false",
-        "no graph has it. Up to cuDNN 9.15.0 Transformer Engine refuses by it: training, bshd or sbhd, no padding mask, max_seqlen_kv not a multiple of 128");
+        "no graph has it. Up to cuDNN 9.15.0 Transformer Engine refuses because of it: training, bshd or sbhd, no padding mask, max_seqlen_kv not a multiple of 128");
     if (!query_.is_training) {
       unseen("deterministic", query_.deterministic ? "true" : "false", "only backward graphs have it");
       if (query_.dropout > 0) unseen("dropout", fmt::format("{}", query_.dropout), "inference graphs have none");

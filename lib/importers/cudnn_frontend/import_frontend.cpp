@@ -20,7 +20,7 @@ CudnnVersion backend_version_of(const FrontendPlace& place) {
 // Adds notes about settings that do not change the question to cuDNN, but affected the original program.
 void note_frontend_context(const FrontendPlace& context, FrontendGraph& result) {
   if (const auto count = context.optional_integer("sm_count", -1, 1 << 20); count.value_or(-1) > 0)
-    result.notes.push_back(fmt::format("only {} multiprocessors were to be used; here it is all of them", *count));
+    result.notes.push_back(fmt::format("the graph uses only {} multiprocessors; attnprobe's graph uses all", *count));
 }
 
 // From 1.27 ("json_version": "2.0"), tensors are an array and ports name them by uid. Restores the earlier form, an
@@ -163,7 +163,7 @@ Json read_frontend_serialization(std::string_view bytes) {
                      Json::sax_parse(bytes.begin(), bytes.end(), &guard, Json::input_format_t::ubjson);
   if (!sound)
     throw Error(ErrorKind::usage, fmt::format("a serialized graph of cudnn-frontend (UBJSON): {}",
-                                              guard.wrong.empty() ? "it does not begin as one" : guard.wrong));
+                                              guard.wrong.empty() ? "it does not begin like one" : guard.wrong));
   return Json::from_ubjson(bytes.begin(), bytes.end());
 }
 

@@ -279,12 +279,12 @@ void FrontendAttentionReader::read_dropout() {
   if (inputs_.count("Dropout_mask") != 0) {
     dropout.form = DropoutForm::mask;
     dropout.probability = 0.1;
-    note("the probability of a dropout mask of the caller's is not in the JSON; 0.1 is assumed");
+    note("the JSON does not have the probability of the caller's dropout mask; 0.1 is assumed");
   } else if (!probability || (*probability == 0 && !is_bprop(spec_))) {
     return;  // cudnn-frontend's forward pass omits dropout of probability 0
   } else {
     if (!(*probability >= 0 && *probability < 1)) node_.at("dropout_probability").wrong("a number from 0 to below 1");
-    if (*probability == 0) note("dropout with probability 0: a config file has no words for it");
+    if (*probability == 0) note("dropout with probability 0: a config file cannot express it");
     dropout.probability = *probability;
     const auto seed = input("Seed");
     if (!seed) note("dropout without a seed tensor; seed and offset of INT64 are assumed");

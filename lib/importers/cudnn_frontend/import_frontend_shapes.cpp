@@ -77,7 +77,7 @@ void FrontendAttentionReader::read_paged() {
         .wrong(fmt::format("blocks of {} tokens, as K has them; a config has one block size", k_.shape.seqlen));
   const TensorLayout layout = layout_of({container.shape, container.strides, false});
   if (layout.strides)
-    note("the strides of the paged container are those of no named layout; \"bhsd\" is assumed");
+    note("the strides of the paged container match no named layout; \"bhsd\" is assumed");
   else
     paged.layout = layout.axes;
   if (paged.k && paged.v && !has_layout({v_.shape, v_.strides, false}, {paged.layout, {}}))

@@ -252,7 +252,7 @@ class LogImport {
     else if (const log::LogNode& size = line(source, "block_size"); size.value.rfind('[', 0) == 0)
       op.block_size = logged_integers(size);
     else  // 9.9 and 9.10
-      result_.missing.push_back("the block size, but for its first number, of " + source.label);
+      result_.missing.push_back("the block size, except its first number, of " + source.label);
     const auto* negative = source.attribute("CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE");
     op.negative_scale = negative != nullptr && negative->values == std::vector<std::string>{"true"};
     if (source.record == nullptr) result_.missing.push_back("whether the scale is negative of " + source.label);

@@ -59,7 +59,7 @@ std::vector<LoggedOperation> LoggedOperations::find(const log::LogNode& graph, c
     list.push_back(std::move(operation));
   }
   if (list.size() < kinds.size() || (cut && !ordered))
-    result_.missing.push_back(fmt::format("operations: cuDNN cut its message off after {}", shown - 1));
+    result_.missing.push_back(fmt::format("operations: cuDNN truncated its message after {}", shown - 1));
   else if (cut)
     result_.inferred.push_back(fmt::format(
         "{} of {} {}s: cuDNN truncated the graph's message, so these are the ones finalized before it, in this order",
@@ -102,7 +102,7 @@ void LoggedOperations::sort(std::vector<LoggedOperation>& list) {
   if (sorted.size() != list.size()) return;  // the graph has a cycle; cuDNN will report it
   list = std::move(sorted);
   result_.inferred.emplace_back(
-      "the order of the operations: the message has them by kind, so each comes as soon as what it reads");
+      "the order of the operations: the message groups them by kind, so each follows the operations that it reads from");
 }
 
 }  // namespace attnprobe::importers

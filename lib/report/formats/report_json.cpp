@@ -85,16 +85,17 @@ Json ways_out_json(const std::vector<answer::WayOut>& ways) {
 Json ways_out_schema() {
   using schema_of::described;
   using schema_of::type;
-  return schema_of::array_of(
-      object_schema({{"changes", described(schema_of::array_of(type("string")), "one change, or two together")},
-                     {"kinds", schema_of::array_of(type("string"))},
-                     {"text", type("string")},
-                     {"engine", described(type("integer"), "of the first choice")},
-                     {"compiled", described(type("boolean"), "whether its plan was built, too")},
-                     {"work", described(type("number"), "times the floating point operations of what was asked")},
-                     {"memory", described(type("number"), "times its elements of Q, K, V, O and the bias")},
-                     {"config", described(type("object"), "with the changes")},
-                     {"reproduce", type("string")}}));
+  return schema_of::array_of(object_schema(
+      {{"changes", described(schema_of::array_of(type("string")), "one change, or two together")},
+       {"kinds", schema_of::array_of(type("string"))},
+       {"text", type("string")},
+       {"engine", described(type("integer"), "of the first choice")},
+       {"compiled", described(type("boolean"), "whether its plan was also built")},
+       {"work", described(type("number"), "floating point operations as a multiple of those of the asked config")},
+       {"memory",
+        described(type("number"), "elements of Q, K, V, O and the bias as a multiple of those of the asked config")},
+       {"config", described(type("object"), "with the changes")},
+       {"reproduce", type("string")}}));
 }
 
 Json target_json(const gpu::Target& target) {
@@ -110,7 +111,7 @@ Json target_schema() {
        {"sm", schema_of::count()},
        {"kind", schema_of::one_of<gpu::Kind>()},
        {"compared", schema_of::described(schema_of::type("string"),
-                                         "of a simulated one: whether it was ever compared with a real one")}});
+                                         "for a simulated GPU: whether it was ever compared with a real one")}});
 }
 
 Json cudnn_json(const answer::Answer& result) {
@@ -183,7 +184,8 @@ const std::vector<ResultMember>& result_members() {
        [](const Answer& r, Json& j) { put(j["usable"], r.usable); }},
       {"account", false,
        [] {
-         return described(type("string"), "why, in a line: the working engine config, the obstacles or the reason");
+         return described(type("string"),
+                          "the reason in one line: the working engine config, the obstacles or the reason");
        },
        [](const Answer& r, Json& j) { j["account"] = account_text(r); }},
       {"but", true, [] { return described(array_of(reference("obstacle")), "the obstacles, for usable but"); },
@@ -212,7 +214,7 @@ const std::vector<ResultMember>& result_members() {
       {"expect", false, one_of<attention::ExpectedVerdict>,
        [](const Answer& r, Json& j) { j["expect"] = name_of(expected(r)); }},
       {"expect_given", false,
-       [] { return described(type("boolean"), "whether the config says what is expected; else supported is"); },
+       [] { return described(type("boolean"), "whether the config states an expectation; the default is supported"); },
        [](const Answer& r, Json& j) { j["expect_given"] = r.config.spec.expect.is_given; }},
       {"met", false, [] { return type("boolean"); }, [](const Answer& r, Json& j) { j["met"] = met_expectation(r); }},
       {"severity", false,
@@ -227,7 +229,7 @@ const std::vector<ResultMember>& result_members() {
        [](const Answer& r, Json& j) {
          if (!r.ways_out.empty()) j["ways_out"] = ways_out_json(r.ways_out);
        }},
-      {"given", true, [] { return described(given_schema(), "of a graph that another program made"); },
+      {"given", true, [] { return described(given_schema(), "for a graph of another program"); },
        [](const Answer& r, Json& j) {
          if (r.given) j["given"] = given_json(*r.given);
        }},

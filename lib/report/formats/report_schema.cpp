@@ -83,25 +83,26 @@ Json replay() {
                                  {"why_not", described(type("string"), "if not compared")},
                                  {"differences", described(array_of(type("string")), "none: as in the log")}});
   const Json executed = object({{"engine", type("integer")}, {"knobs", type("object")}, {"times", count()}});
-  const Json graph = object({{"number", count()},
-                             {"description", type("string")},
-                             {"recognised", type("boolean")},
-                             {"hash", or_null(type("string"))},
-                             {"problem", described(or_null(type("string")), "why it could not be rebuilt")},
-                             {"notes", array_of(type("string"))},
-                             {"file", described(or_null(type("string")), "of several: the one that shows it first")},
-                             {"line", count()},
-                             {"finalized", described(count(), "how often it was built")},
-                             {"plans?", described(count(), "built with success")},
-                             {"plan_seconds?", described(type("number"), "time from start to end of finalize")},
-                             {"cudnn", or_null(type("string"))},
-                             {"device", type("string")},
-                             {"sm", count()},
-                             {"config", or_null(type("object"))},
-                             {"modes", array_of(reference("mode"))},
-                             {"engine_configs", array_of(reference("engine_config"))},
-                             {"executed", array_of(executed)},
-                             {"agreements", array_of(agreement)}});
+  const Json graph =
+      object({{"number", count()},
+              {"description", type("string")},
+              {"recognised", type("boolean")},
+              {"hash", or_null(type("string"))},
+              {"problem", described(or_null(type("string")), "why it could not be rebuilt")},
+              {"notes", array_of(type("string"))},
+              {"file", described(or_null(type("string")), "of several logs, the first one with this graph")},
+              {"line", count()},
+              {"finalized", described(count(), "how often it was built")},
+              {"plans?", described(count(), "built with success")},
+              {"plan_seconds?", described(type("number"), "time from start to end of finalize")},
+              {"cudnn", or_null(type("string"))},
+              {"device", type("string")},
+              {"sm", count()},
+              {"config", or_null(type("object"))},
+              {"modes", array_of(reference("mode"))},
+              {"engine_configs", array_of(reference("engine_config"))},
+              {"executed", array_of(executed)},
+              {"agreements", array_of(agreement)}});
   return object({{"file", type("string")},
                  {"problems", array_of(type("string"))},
                  {"cudnn_versions", array_of(type("string"))},
@@ -111,8 +112,8 @@ Json replay() {
 Json output() {
   Json json = with(counting<probe::OutputFindings>(), {{"elements", "compared; rows of padding are not"},
                                                        {"relative_l2", "norm of the error / norm of the reference"},
-                                                       {"wrong", "elements beyond what is allowed"},
-                                                       {"outside", "elements written that are not the tensor's"}});
+                                                       {"wrong", "elements with an error above the allowed one"},
+                                                       {"outside", "elements written outside the tensor"}});
   return json;
 }
 

@@ -152,7 +152,7 @@ LockedCell read_line(const std::string& file, int64_t number, std::string_view l
   // Merge conflict markers are the usual damage.
   for (const char* conflict : {"<<<<<<<", "=======", ">>>>>>>", "|||||||"})
     if (line.starts_with(conflict))
-      reader.fail(line, "a cell", "what is left when the merge is resolved; --update writes it anew");
+      reader.fail(line, "a cell", "a file without merge conflicts; --update writes a new one");
   LockedCell cell;
   cell.line = number;
   cell.config = reader.word("a config's name");

@@ -72,7 +72,7 @@ class Evaluation {
     for (const Slice& way : ways)
       if (slicing_.peak(way) <= memory_bytes) return way;
     throw Error(ErrorKind::environment,
-                fmt::format("the reference needs {} MiB even for one head of one batch entry; {} MiB are there",
+                fmt::format("the reference needs {} MiB even for one head of one batch entry; {} MiB are available",
                             slicing_.peak(ways.back()) >> 20, memory_bytes >> 20));
   }
 

@@ -158,8 +158,8 @@ std::vector<std::string> advice_on(const Series& series, const TimeFindings& fin
                      ", which more samples would not change; smaller differences mean nothing");
   if (series.throttled > 0)
     advice.push_back(fmt::format(
-        "throttled: {} of {} samples discarded, their SM clock below {:.0f} % of {:.0f} MHz; lock the clocks at what "
-        "power and cooling allow",
+        "throttled: {} of {} samples discarded, their SM clock below {:.0f} % of {:.0f} MHz; lock the clocks at a "
+        "frequency that power and cooling allow",
         series.throttled, series.throttled + series.timeless + series.gpu_ms.size(), 100 * options.throttle_fraction,
         options.reference_clock_mhz));
   if (series.timeless > 0)
