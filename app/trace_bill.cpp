@@ -54,7 +54,7 @@ std::string cudnn_of(const trace::TraceFindings& findings) {
     for (const auto& library : process.libraries)
       if (library.name.starts_with("libcudnn.so")) return library.path;
   if (findings.replay.history.versions.size() != 1)
-    throw Error(ErrorKind::environment, "several cuDNN versions ran, or none was seen");
+    throw Error(ErrorKind::environment, "several cuDNN versions ran, or none was recorded");
   return findings.replay.history.versions.begin()->text();
 }
 

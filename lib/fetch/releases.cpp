@@ -92,10 +92,9 @@ std::optional<Release> here(const std::string& word, const FetchOptions& options
         (!options.full || release.kept == Keep::full))
       found = std::move(release);
   if (found && options.cuda && found->cuda != *options.cuda)
-    throw Error(
-        ErrorKind::usage,
-        fmt::format("--cuda {}: {} is already installed, built for CUDA {}; --folder DIR keeps the others apart",
-                    *options.cuda, found->version, found->cuda));
+    throw Error(ErrorKind::usage,
+                fmt::format("--cuda {}: {} is already installed, built for CUDA {}; name another folder with --folder",
+                            *options.cuda, found->version, found->cuda));
   return found;
 }
 

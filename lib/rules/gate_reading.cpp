@@ -67,7 +67,8 @@ void take_texts(JsonObject& whole, FrameworkGate& gate) {
   if (const auto then = whole.find("then")) gate.then = texts_in(*then, gate.all_keys);
   const JsonView by_name = whole.take("by_name");
   for (const JsonView& one : by_name.elements()) gate.by_name.push_back(text_for_some(one, "text", gate.all_keys));
-  if (gate.by_name.empty() || !gate.by_name.back().when.is_null()) by_name.fail("the last entry always applies");
+  if (gate.by_name.empty() || !gate.by_name.back().when.is_null())
+    by_name.fail("the last entry must not have a condition");
   const auto lacks = whole.find("lacks");
   if (!lacks) return;
   JsonObject object(*lacks);

@@ -4,7 +4,7 @@ import re
 
 CODE = "`x`"
 MARKDOWN_CODE = re.compile(r"^( *)(```|~~~).*?^\1\2 *$", re.S | re.M)
-# Members with text that attnprobe's authors write. Others hold names, sources, or what other programs say.
+# Members with text by attnprobe's authors. Other members have names, sources, or texts of other programs.
 TEXT_KEYS = frozenset(("about", "advice", "cause", "causes", "change", "comment", "feature", "headline", "help", "instead", "label", "meaning", "means", "next",
                        "note", "part", "reason", "then", "title", "what", "why"))
 CPP = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\((.*?)\)\1"|"((?:[^"\\\n]|\\.)*)"|\'(?:[^\'\\\n]|\\.)+\'', re.S)

@@ -32,7 +32,7 @@ TEST_CASE("a refused command never damages a finished matrix", "[matrix][resume]
   check_refused(
       folder.run("m", cache + " --target t4"),
       file +
-          ": it has 2 cells of another matrix (it has the target \"h200\", which this command does not ask for); name another --out, or --overwrite to replace them");
+          ": it has 2 cells of another matrix (it has the target \"h200\", which this command does not ask about); name another --out, or --overwrite to replace them");
   check_refused(folder.run("m", cache + " --resume --overwrite"), "--overwrite");
   CHECK(folder.text("m/cells.jsonl") == cells);
   folder.write("m/cells.jsonl", "my own notes\n");

@@ -65,7 +65,7 @@ TEST_CASE("a failed call reports its name, descriptor, attribute, status and cuD
   }
 }
 
-TEST_CASE("a failure inside a capture carries the captured log", "[cudnn]") {
+TEST_CASE("a failure inside a capture has the captured log", "[cudnn]") {
   const LogCapture capture(library(), LogCapture::Level::warnings);
   Descriptor tensor(library(), CUDNN_BACKEND_TENSOR_DESCRIPTOR);
   try {

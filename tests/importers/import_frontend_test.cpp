@@ -139,7 +139,7 @@ TEST_CASE("frontend json: an imported config round-trips") {
   }
 }
 
-TEST_CASE("frontend json: older versions, read by their own fields") {
+TEST_CASE("frontend json: older versions are read by their own fields") {
   const FrontendGraph window = import_frontend_json(fixture_graph("window (cudnn-frontend 10800)"));
   CHECK(window.frontend_version == FrontendVersion(10800));
   CHECK(window.tags == Words{"SDPA_FWD"});

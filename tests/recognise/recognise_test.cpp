@@ -138,7 +138,7 @@ TEST_CASE("recognise: values in the graph are read", "[recognise]") {
   }
 }
 
-TEST_CASE("recognise: assumptions are reported and not in the description", "[recognise]") {
+TEST_CASE("recognise: assumptions are reported, but are not in the description", "[recognise]") {
   const build::BuildContext context{91900, 90};
   auto result = [&](const std::string& more) {
     return recognise_graph(disguised(build::build_graph(spec_of(shape(more)), context).graph, 4), context);

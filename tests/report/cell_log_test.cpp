@@ -1,4 +1,4 @@
-// cells.jsonl: the runs that may resume it.
+// Which runs may resume a cells.jsonl.
 #include "report/model/cell_log.hpp"
 
 #include <cerrno>
@@ -75,9 +75,9 @@ TEST_CASE("only the same matrix resumes a cell file, and the error names the dif
     other.matrix.questions[0].config.spec.expect.otherwise = attention::ExpectedVerdict::unsupported;
     CHECK(other.refusal() == "the config \"plain\" (and 1 more) has changed since then");
     other.matrix.questions.pop_back();
-    CHECK(other.refusal() == "it has the config \"causal\", which this command does not ask for");
+    CHECK(other.refusal() == "it has the config \"causal\", which this command does not ask about");
     other.matrix.questions[0].config.spec.name = "new";
-    CHECK(other.refusal() == "it has the config \"plain\", which this command does not ask for");
+    CHECK(other.refusal() == "it has the config \"plain\", which this command does not ask about");
   }
   SECTION("targets") {
     Begun other;
@@ -86,7 +86,7 @@ TEST_CASE("only the same matrix resumes a cell file, and the error names the dif
     std::swap(other.matrix.targets[0], other.matrix.targets[1]);
     CHECK(other.refusal() == "it has each target in a different position");
     other.matrix.targets.push_back(*gpu::find("l40s"));
-    CHECK(other.refusal() == "it lacks the target \"l40s\", which this command asks for");
+    CHECK(other.refusal() == "it lacks the target \"l40s\", which this command asks about");
   }
   SECTION("cuDNN, patched in place") {
     const Begun other;

@@ -78,7 +78,7 @@ TEST_CASE("a suggested limit ends where cuDNN refuses, and is omitted if cuDNN r
   REQUIRE(proposals.size() == 1);
   CHECK(
       text_of(proposals[0]) ==
-      "head_dim_qk and head_dim_v above 256 instead of above 128, forward on rtx4090; cuDNN refuses what was asked beyond it");
+      "head_dim_qk and head_dim_v above 256 instead of above 128, forward on rtx4090; cuDNN refused every value asked beyond it");
   CHECK(values.taken().front() == "head_dim_qk 192 to 256 forward on rtx4090");
   // A missing feature of cuDNN proves nothing about the number.
   auto no_fp8 = at(200);

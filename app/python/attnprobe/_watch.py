@@ -94,7 +94,7 @@ class Seen:
     @property
     def refusals(self) -> Tuple[Refusal, ...]:
         """The reasons for refusals in cuDNN's log."""
-        self.graphs  # raises while the watch goes on
+        self.graphs  # raises while the watch is active
         return self._explanation.refusals if self._explanation is not None else ()
 
     @property

@@ -125,7 +125,7 @@ def _gpu_of(array: Any) -> Optional[str]:
         return None
     try:
         gpus = [device for device in devices() if device.platform in ("gpu", "cuda")]
-    except Exception:  # a tracer has no devices, and says so with exceptions of JAX's own
+    except Exception:  # a tracer has no devices, so JAX raises its own exceptions
         return None
     return f"device:{gpus[0].local_hardware_id}" if gpus else None
 

@@ -122,7 +122,7 @@ FrameworkCall read_jax_call(const JsonView& place, const std::string& asked_rele
   if (const auto given = object.find_set("scale")) spec.scale = given->number();
   const bool has_q_lengths = lengths_in(object, "query_seq_lengths", spec, spec.mask.seqlens_q);
   const bool has_kv_lengths = lengths_in(object, "key_value_seq_lengths", spec, spec.mask.seqlens_kv);
-  spec.mask.padding = has_q_lengths || has_kv_lengths;  // jax.nn fills in the other
+  spec.mask.padding = has_q_lengths || has_kv_lengths;  // jax.nn fills in the missing lengths
   if (const auto window = window_in(object)) {
     spec.mask.window_left = window->left;
     call.keys["window_length"] = window->left + 1;

@@ -236,7 +236,7 @@ class Evaluator {
     const bool is_shape =
         indices.size() >= (scope_->strict ? 1 : 3) &&
         std::all_of(indices.begin(), indices.end(), [](const Json& one) { return one.is_number_integer() && one > 0; });
-    if (!is_shape && scope_->strict) fail(node, "a tensor's sizes have to be whole numbers, as in q[2, 32, 4096, 128]");
+    if (!is_shape && scope_->strict) fail(node, "a tensor's sizes must be whole numbers, as in q[2, 32, 4096, 128]");
     return is_shape ? PythonValue{{"shape", indices}} : unknown_value();
   }
 

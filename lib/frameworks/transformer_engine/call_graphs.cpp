@@ -265,9 +265,11 @@ class Builder {
   void note_layouts() {
     if (is_fp8(query_)) {
       if (!query_.qkv_scale_inv_format.empty() && query_.qkv_scale_inv_format != q_format(query_))
-        changed("qkv_scale_inv_format", query_.qkv_scale_inv_format, "attnprobe lays scales out as their tensors");
+        changed("qkv_scale_inv_format", query_.qkv_scale_inv_format,
+                "attnprobe gives scales the layout of their tensors");
       if (!query_.do_scale_inv_format.empty() && query_.do_scale_inv_format != query_.do_format)
-        changed("do_scale_inv_format", query_.do_scale_inv_format, "attnprobe lays scales out as their tensors");
+        changed("do_scale_inv_format", query_.do_scale_inv_format,
+                "attnprobe gives scales the layout of their tensors");
       return;
     }
     const std::string why = "asked as given; Transformer Engine's 16-bit graphs derive this layout from qkv_layout";

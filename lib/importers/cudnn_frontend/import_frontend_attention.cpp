@@ -121,7 +121,7 @@ void FrontendAttentionReader::read_ropes() {
       if (const auto dim = node.optional_integer("rope_dim", 0, longest_extent); dim.value_or(0) > 0)
         spec_.rope->dim = dim;
       if (node.optional_number("output_scale").value_or(1) != 1)
-        note("a rotary embedding scales what it rotates; attnprobe's graph does not");
+        note("a rotary embedding also scales the rotated elements; attnprobe's graph does not");
       here->second = input->second;
     }
   }

@@ -278,7 +278,7 @@ class FrontendOperationsReader {
     op.y = finish(y, build::Dims(at(x).dims), channels_last_strides);
     op.compute = compute();
     if (node_->boolean_or("is_deterministic", false))
-      note("a reduction is asked to be deterministic; attnprobe's operation is not");
+      note("a reduction requests determinism; attnprobe's operation does not");
     graph_.operations.emplace_back(op);
   }
 

@@ -269,6 +269,6 @@ std::string table(const Document& document) {
 }  // namespace
 
 extern const Format table_format;
-const Format table_format{"table", "text for people", "", table};
+const Format table_format{"table", "readable text", "", table};
 
 }  // namespace attnprobe::report

@@ -76,9 +76,9 @@ std::optional<std::string> first_without(const std::vector<std::string>& names, 
 
 std::string axis_difference(const char* what, const Axis& begun, const Axis& now) {
   if (const auto gone = first_without(begun.names, now.names))
-    return fmt::format("it has the {} \"{}\", which this command does not ask for", what, *gone);
+    return fmt::format("it has the {} \"{}\", which this command does not ask about", what, *gone);
   if (const auto added = first_without(now.names, begun.names))
-    return fmt::format("it lacks the {} \"{}\", which this command asks for", what, *added);
+    return fmt::format("it lacks the {} \"{}\", which this command asks about", what, *added);
   if (begun.names != now.names) return fmt::format("it has each {} in a different position", what);
   std::vector<std::string> changed;
   for (size_t i = 0; i < now.names.size(); ++i)

@@ -18,9 +18,9 @@ constexpr AuditKind audit_kinds[] = {AuditKind::refuses_what_works, AuditKind::l
 std::string_view heading(AuditKind kind) {
   switch (kind) {
     case AuditKind::refuses_what_works:
-      return "rejects, though cuDNN supports it";
+      return "rejects, although cuDNN supports it";
     case AuditKind::lets_through:
-      return "accepts, though it is refused later";
+      return "accepts, although it is refused later";
     default:
       return "accepts, despite a known bug";
   }

@@ -166,7 +166,7 @@ std::string text_of(const ProposedLimit& proposal) {
   return fmt::format("{} {} {} instead of {}, {} on {}; {}", fmt::join(proposal.keys, " and "),
                      proposal.upper ? "above" : "below", proposal.limit, proposal.now, proposal.direction,
                      fmt::join(proposal.targets, ", "),
-                     proposal.end_found ? "cuDNN refuses what was asked beyond it" : "no value beyond it was asked");
+                     proposal.end_found ? "cuDNN refused every value asked beyond it" : "no value beyond it was asked");
 }
 
 Json to_json(const ProposedLimit& proposal) {

@@ -58,7 +58,7 @@ std::string kernels_text(const Bill& bill) {
 
 std::string how_known(const Bill& bill) {
   if (bill.compiled == bill.plans) return "each compiled";
-  return fmt::format("{} compiled; the rest lie between equal ones; {} spot checks agree", bill.compiled, bill.checked);
+  return fmt::format("{} compiled; the others are inferred; {} spot checks agree", bill.compiled, bill.checked);
 }
 
 std::string building_text(const WorkloadBill& found) {
