@@ -100,7 +100,7 @@ def problem_of(form, path, names, tame):
         text = path.read_bytes().decode("utf-8")
         wrong = PROBLEMS[form](text, names)
         if wrong is None and form == "html" and tame is not None and elements(text) != elements(tame.read_text("utf-8")):
-            wrong = "other elements than with harmless names"
+            wrong = "different elements from those with harmless names"
         return wrong
     except (ValueError, csv.Error, xml.etree.ElementTree.ParseError, KeyError) as e:
         return f"it does not parse: {common.shown(str(e))}"

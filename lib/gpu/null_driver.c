@@ -1,4 +1,4 @@
-// The null driver: a libcuda.so.1 for machines without a driver, or with another GPU than the one asked about.
+// The null driver: a libcuda.so.1 for machines without a driver, or with a GPU other than the one asked about.
 //
 // cuDNN checks and compiles an attention kernel for any GPU whose properties it is given. The driver does only the last
 // step of finalizing a plan. 9.8 always passes it the compiled code; 9.12 and later do so unless the driver counts no

@@ -1,5 +1,5 @@
 // The hash of a graph. Colour refinement (the one-dimensional Weisfeiler-Leman method) makes it independent of
-// numbering and order. cuDNN's own JSON lists operations in another order than the program did (9.2 to 9.28).
+// numbering and order. cuDNN's own JSON lists operations in a different order from the program (9.2 to 9.28).
 #include <fmt/format.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>

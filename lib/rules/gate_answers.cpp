@@ -227,7 +227,7 @@ std::string outcome_with(const ChosenGate& chosen, Json call, CudnnVersion cudnn
   return "";
 }
 
-// A program with this release uses another cuDNN than the one asked, so the outcome may differ.
+// A program with this release uses a cuDNN other than the one asked, so the outcome may differ.
 void note_cudnn(GateAnswer& answer, const ChosenGate& chosen, const Json& call, CudnnVersion asked) {
   if (chosen.release == nullptr || chosen.release->cudnn.empty() || !chosen.asked.empty()) return;
   const std::string& pinned = answer.cudnn = chosen.release->cudnn;

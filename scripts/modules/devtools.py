@@ -226,7 +226,7 @@ class Page:
         path.write_bytes(base64.b64decode(self.call("Page.printToPDF", printBackground=True, preferCSSPageSize=True)["data"]))
 
     def complaints(self):
-        """The problems so far: exceptions, errors and warnings on the console, and requests for other files than the page."""
+        """The problems so far: exceptions, errors and warnings on the console, and requests for files other than the page."""
         found = []
         for message in self.browser.events:
             method, params = message.get("method"), message.get("params", {})

@@ -233,7 +233,7 @@ TEST_CASE("doctor --python: each problem has a name and a command", "[doctor][sl
     venv.install("torch", "2.99.0", "Requires-Dist: nvidia-cudnn-cu13==9.1.0.70");
     CHECK(ids() == Ids{"pin_not_met"});
   }
-  SECTION("the wheel is for another CUDA than the framework pins") {
+  SECTION("the wheel is for a different CUDA from the one that the framework pins") {
     install_whole();
     venv.install("some_plugin", "0.5.1", "Requires-Dist: nvidia-cudnn-cu12<10.0,>=9.1");
     const PythonEnvironment found = inspect_python(venv.python(), {0, {}});

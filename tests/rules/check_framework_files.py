@@ -278,7 +278,7 @@ def check_rule(rule, data, keys):
 
 
 def check_texts(data, keys):
-    """The texts about the whole framework: its names, what runs instead, how to name cuDNN, what its call lacks."""
+    """The texts about the whole framework: its names, what runs instead, how to select cuDNN, what its call lacks."""
     if not data["title"].strip() or not isinstance(data["names"], list):
         raise Bad("title and names (a list) are required")
     # instead and then may be a single text for all cases; instead is empty if the framework raises.

@@ -279,7 +279,7 @@ TEST_CASE("random plans that differ only by rounding are correct with every kind
   CHECK(checked >= 1000);
 }
 
-// Plans may round these to other values than the reference and be equally correct.
+// Plans may round these to different values from the reference and be equally correct.
 TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]") {
   using namespace run::kernels;
   // relu's derivative at a score of 1e-7 ± 1e-7 is 0 or 1; at 0.01, and at an exact 0, it is certain.

@@ -30,7 +30,7 @@ def __getattr__(name):
     from importlib import import_module
 
     if name == "__version__":
-        from importlib.metadata import version as version_of_package  # 30 ms, which no command should pay
+        from importlib.metadata import version as version_of_package  # takes 30 ms, so only on demand
 
         return version_of_package("attnprobe")
     if name in ("jax", "torch"):

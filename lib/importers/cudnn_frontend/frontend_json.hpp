@@ -60,7 +60,7 @@ struct FrontendContext {
   std::optional<DataType> io, intermediate, compute;
 };
 
-/// A graph that parses tensors only on use, because tensors of other nodes than attention may contain anything.
+/// A graph that parses tensors only on use, because tensors of nodes other than attention may contain anything.
 class FrontendDocument {
  public:
   explicit FrontendDocument(const Json& json);
