@@ -43,7 +43,7 @@ std::string text_of(const FrontendEngine& engine);
 
 /// Something that an engine does not support.
 struct EngineDecline {
-  std::string reason;  ///< "a sink": follows "does not serve"
+  std::string reason;  ///< "a sink": completes "does not support …"
   Json when;
 };
 

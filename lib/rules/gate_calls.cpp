@@ -102,8 +102,8 @@ Json flashinfer_call(const AskedConfig& asked) {
   return asked.spec.seqlen_q <= most_decode_queries ? "decode_auto" : "prefill_cudnn";
 }
 
-// A serving engine's language models are causal and page their cache; image encoders and diffusion models are not and
-// do not.
+// A serving engine's language models are causal and page their cache. Image encoders and diffusion models are not
+// causal and page no cache.
 CallValue served_model(bool causal_too, const char* otherwise) {
   return [causal_too, otherwise](const AskedConfig& asked) -> Json {
     const bool is_language = asked.spec.paged || is_set(asked, "decode") || (causal_too && is_set(asked, "causal"));

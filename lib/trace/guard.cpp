@@ -45,7 +45,7 @@ int64_t writer_of_log(const std::string& name) {
 // Runs after the trace has died: there is no reader, but the programs still write.
 void look_after(const fs::path& folder, bool keeps_folder, pid_t program) {
   constexpr timespec pause{0, 200'000'000};
-  constexpr int rounds_a_search = 10;  // through all processes, for one that may still begin a log
+  constexpr int rounds_a_search = 10;  // looks through all processes for one that may still begin a log
   setsid();
   bool any = true;
   for (int round = 0; any; ++round, nanosleep(&pause, nullptr)) {

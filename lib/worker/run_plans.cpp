@@ -26,7 +26,7 @@ probe::RunFindings lost_run(const WorkerLost& lost) {
   return run;
 }
 
-// Builds the plan of one engine config; which may crash the worker. If it was killed from outside, nothing is known
+// Builds the plan of one engine config, which may crash the worker. If it was killed from outside, nothing is known
 // about the plan, and the caller gets the exception.
 void build(const PlanWork& work, EngineConfigFindings& config, const Json& graph, std::unique_ptr<Client>& client,
            bool keep) {

@@ -29,7 +29,8 @@ class LogFile {
   LogFile() : path_((fs::temp_directory_path() / "attnprobe-sanitizer-XXXXXX").string()) {
     descriptor_ = FileDescriptor(mkstemp(path_.data()));
     if (!descriptor_)
-      throw Error(ErrorKind::environment, fmt::format("no file can be made in {}", fs::temp_directory_path().string()));
+      throw Error(ErrorKind::environment,
+                  fmt::format("cannot create a file in {}", fs::temp_directory_path().string()));
   }
   ~LogFile() { unlink(path_.c_str()); }
   LogFile(const LogFile&) = delete;

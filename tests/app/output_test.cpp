@@ -188,7 +188,7 @@ TEST_CASE("If a folder is removed during the run, only its report is lost, and t
   CHECK_THAT(read_text(folder.path() / "r.csv"), ContainsSubstring("a100"));
 }
 
-TEST_CASE("A signal ends a run with a hanging worker soon, and keeps the partial reports", "[output][slow]") {
+TEST_CASE("After a signal, a run with a hanging worker ends soon and keeps its partial reports", "[output][slow]") {
   for (const char* signal : {"TERM", "INT"}) {
     const TemporaryFolder folder;
     // The T4 does not support it; the attempted changes then hang.

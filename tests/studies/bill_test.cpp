@@ -41,7 +41,7 @@ TEST_CASE("a decode loop builds a plan for each length but few kernels", "[plans
   CHECK((compiled.size() >= 2 && compiled.size() <= 6));
 }
 
-TEST_CASE("the bill shows plans, kernels, build time and savings of rounding up on one screen", "[plans_bill]") {
+TEST_CASE("the bill shows plans, kernels, build time and savings from rounding up on one screen", "[plans_bill]") {
   const Run run = run_attnprobe("plans --heads 8 --seqlen 512 --head-dim 64 --causal -t h100 --lengths 500:504");
   INFO(run.out << run.err);
   CHECK(run.exit_code == 0);

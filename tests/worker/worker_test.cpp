@@ -114,7 +114,7 @@ TEST_CASE("a process that cannot start leaves no descriptor open", "[worker]") {
   const auto before = open_descriptors();
   rlimit usual{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &usual) == 0);
-  // Refuses each descriptor that a start needs once.
+  // Refuses, once each, the descriptors that a start needs.
   for (rlim_t spare = 0; spare < 7; ++spare) {
     rlimit few = usual;
     few.rlim_cur = static_cast<rlim_t>(before) + spare;

@@ -30,7 +30,7 @@ class Library(Document):
 class Report(Several[Result], Document):
     """The results of a probe or a matrix, in the order of the configs and then of the targets.
 
-    ``raw`` has the schema ``attnprobe/report/1``: written to a file it is what ``attnprobe diff`` and ``merge`` read.
+    ``raw`` has the schema ``attnprobe/report/1``; written to a file, it is input for ``attnprobe diff`` and ``merge``.
     """
 
     schema: str = ""

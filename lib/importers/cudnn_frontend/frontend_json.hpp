@@ -1,4 +1,4 @@
-// Reads cudnn-frontend's JSON: places that know their pointer, tensors and nodes. Every wrong value is an Error(usage)
+// Reads cudnn-frontend's JSON: values with their places, tensors and nodes. Every wrong value is an Error(usage)
 // with the JSON pointer, the value and what is allowed.
 #pragma once
 
