@@ -9,7 +9,7 @@ namespace attnprobe::log {
 enum class StatusFamily {
   success,
   not_ready,        ///< 1000s: not initialised; sub-libraries do not match or do not load
-  bad_param,        ///< 2000s: the graph is malformed: the caller's fault
+  bad_param,        ///< 2000s: the graph is malformed, which is the caller's fault
   not_supported,    ///< 3000s
   internal_error,   ///< 4000s
   execution_failed  ///< 5000s

@@ -429,7 +429,7 @@ TEST_CASE("A missing field is named as an option", "[config][options]") {
         }) == "--head-dim: \"head_dim\" is missing");
 }
 
-TEST_CASE("Invalid UTF-8 in an option is refused, not a crash", "[config][options]") {
+TEST_CASE("Invalid UTF-8 in an option is refused and causes no crash", "[config][options]") {
   CHECK_THAT(option_refusal({parse_override("dtype", "f16\xff")}), StartsWith("--dtype: "));
 }
 

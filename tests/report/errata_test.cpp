@@ -170,7 +170,7 @@ TEST_CASE("Answers of cuDNN are not errata", "[errata]") {
   CHECK(errata_of(result_of(causal, {probe::EngineConfigFindings()}))["rules"].empty());
 }
 
-TEST_CASE("A plan that kills the worker while building is an erratum", "[errata]") {
+TEST_CASE("A plan that kills the worker while it is built is an erratum", "[errata]") {
   probe::EngineConfigFindings deadly;  // there is no plan, because the worker was lost
   deadly.engine = 12;
   deadly.knobs = {{"KERNEL_CFG", 7}};

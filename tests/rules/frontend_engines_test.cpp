@@ -105,7 +105,7 @@ TEST_CASE("If cuDNN refuses, the answer names cudnn-frontend's own engines", "[r
   CHECK(contains(
       run.out, "also   cudnn-frontend's own engine from Python: sm100 bprop, f16 and bf16, head dimensions above 256"));
   CHECK(contains(run_attnprobe(call + " -v").out,
-                 "cudnn-frontend 1.32 from Python has an engine of its own, by its rules (C++ programs such as"));
+                 "cudnn-frontend 1.32 used from Python has its own engine, according to its rules (C++ programs"));
   const Json results = Json::parse(run_attnprobe(call + " --format json").out).at("results");
   REQUIRE(results.size() == 2);
   REQUIRE(results[0].at("frontend_engines").size() == 1);

@@ -306,8 +306,8 @@ class Result(_behaviour.Result, Document):
     warnings: Tuple[KnownBug, ...] = ()
     #: cudnn-frontend's answer before it asks cuDNN; null for patterns that it does not have
     frontend: Optional[Frontend] = None
-    #: if cuDNN refuses: cudnn-frontend's own engines that support the config by its rules. Graphs built in Python may
-    #: use them; C++ programs (PyTorch, Transformer Engine, XLA) do not
+    #: if cuDNN refuses: cudnn-frontend's own engines that support the config according to its rules. Graphs built in
+    #: Python may use them; C++ programs (PyTorch, Transformer Engine, XLA) do not
     frontend_engines: Tuple[FrontendEngine, ...] = ()
     #: with --framework: what each does with the config before cuDNN sees it
     frameworks: Tuple[Framework, ...] = ()

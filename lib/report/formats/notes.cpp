@@ -193,10 +193,9 @@ std::string requirement_text(const Results& results, const TextStyle& style) {
   list("version rules say", needs);
   for (const auto& [whose, of_release] : refusals)
     list(fmt::format("{} refuses it itself, before it asks cuDNN", whose), of_release);
-  list(fmt::format(
-           "cudnn-frontend {} from Python has an engine of its own, by its rules (C++ programs such as PyTorch,\n"
-           "    Transformer Engine and XLA do not get it)",
-           engines_of),
+  list(fmt::format("cudnn-frontend {} used from Python has its own engine, according to its rules (C++ programs\n"
+                   "    such as PyTorch, Transformer Engine and XLA do not get it)",
+                   engines_of),
        engines);
   return out;
 }

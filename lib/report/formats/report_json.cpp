@@ -259,7 +259,7 @@ const std::vector<ResultMember>& result_members() {
        [] {
          return described(
              array_of(reference("frontend_engine")),
-             "if cuDNN refuses: cudnn-frontend's own engines that support the config by its rules. Graphs built in Python may use them; C++ programs (PyTorch, Transformer Engine, XLA) do not");
+             "if cuDNN refuses: cudnn-frontend's own engines that support the config according to its rules. Graphs built in Python may use them; C++ programs (PyTorch, Transformer Engine, XLA) do not");
        },
        [](const Answer& r, Json& j) {
          if (const auto engines = frontend_engines_beside(r); !engines.empty()) j["frontend_engines"] = engines;

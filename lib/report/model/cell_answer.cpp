@@ -132,8 +132,9 @@ void add_notes(CellAnswer& answer, const JsonView& result) {
     engine.by_default = place.boolean_or("by_default", false);
     engine.switch_on = place.text_or("switch_on", "");
     engine.provided = place.text_or("provided", "");
-    const std::string text = fmt::format("cudnn-frontend {} from Python has an engine of its own, by its rules: {}",
-                                         place.text_or("frontend", ""), text_of(engine));
+    const std::string text =
+        fmt::format("cudnn-frontend {} used from Python has its own engine, according to its rules: {}",
+                    place.text_or("frontend", ""), text_of(engine));
     answer.notes.push_back({"frontend_engine", text, source_of(place)});
   }
 }
