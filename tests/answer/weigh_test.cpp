@@ -101,7 +101,7 @@ TEST_CASE("the rules name the first cuDNN for a problem on a GPU, or none", "[ru
 }
 
 TEST_CASE(
-    "refusals by only cudnn-frontend's Python package name it, and do not apply to frameworks with their own copy",
+    "refusals by cudnn-frontend's Python package alone name it, and do not apply to frameworks with their own copy",
     "[ask]") {
   const auto asked = [](const std::vector<std::string>& frameworks) {
     Answer result;

@@ -72,7 +72,7 @@ TEST_CASE("the rule with the newest cuDNN is reported, and its version is the ad
   CHECK(never.root_cause->in_general.empty());
 }
 
-TEST_CASE("a refusal by only cudnn-frontend is a but by rule as well", "[by_rule]") {
+TEST_CASE("a refusal by cudnn-frontend alone is a but by rule, too", "[by_rule]") {
   const Answer refused = answer(R"({"heads": 8, "seqlen": 512, "head_dim": 64, "alibi": true})", "h100", "9.7.0");
   REQUIRE(refused.usable == Usable::but);
   CHECK(refused.but.front().kind == answer::ObstacleKind::frontend);

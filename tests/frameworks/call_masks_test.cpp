@@ -158,7 +158,7 @@ TEST_CASE("JAX before 0.8 refuses the gradient of a bias for many sequences, but
   CHECK(refused.refusals.at(0).id == "bias_gradient");
 }
 
-TEST_CASE("JAX declares an f32 bias, but dBias in Q's type, so that the backward is not refused", "[frameworks]") {
+TEST_CASE("JAX declares an f32 bias, but dBias in Q's type, so that the backward pass is not refused", "[frameworks]") {
   const std::string bias = R"("bias": {"shape": [1, 4, 32, 32], "dtype": "float32"}, "grad": true)";
   const FrameworkCall call = jax_call(bias, "0.11.2");
   REQUIRE(call.graphs.size() == 2);
