@@ -76,7 +76,7 @@ struct Answer {
   std::vector<std::string> warnings;         ///< known bugs of this cuDNN that affect the config
   std::vector<std::string> ways_out;         ///< changes that make the answer a yes, each confirmed by cuDNN, cheapest
                                              ///< first
-  std::string from;                          ///< "from cuDNN 9.0.0 by rule, asked back to 9.8.0"; "" if unknown
+  std::string from;                          ///< "from cuDNN 9.0.0 by rule, checked back to 9.8.0"; "" if unknown
   std::string reproduce;                     ///< the command that repeats this question
   std::string record;                        ///< the complete result as JSON, as in `attnprobe schema report`
 };

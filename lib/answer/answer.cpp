@@ -13,7 +13,7 @@ std::string text_of(const FirstVersion& from) {
   const std::string version = from.version.text();
   if (from.asked) return fmt::format("from cuDNN {} ({} refuses)", version, from.refused_by.text());
   if (!from.asked_back_to.is_known()) return fmt::format("from cuDNN {} by rule", version);
-  return fmt::format("from cuDNN {} by rule, asked back to {}", version, from.asked_back_to.text());
+  return fmt::format("from cuDNN {} by rule, checked back to {}", version, from.asked_back_to.text());
 }
 
 bool is_other_model(const WayOut& way) {

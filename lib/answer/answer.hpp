@@ -34,7 +34,7 @@ struct FirstVersion {
       asked_back_to;  ///< by rule: the machine's oldest version, which supports it too; unknown if none was asked
 };
 
-/// "from cuDNN 9.10.2 (9.8.0 refuses)", "from cuDNN 9.0.0 by rule, asked back to 9.8.0"
+/// "from cuDNN 9.10.2 (9.8.0 refuses)", "from cuDNN 9.0.0 by rule, checked back to 9.8.0"
 std::string text_of(const FirstVersion& from);
 
 /// Changes that turned a no or a but into a yes, confirmed by the same cuDNN for the same GPU (suggest/ways_out.hpp).

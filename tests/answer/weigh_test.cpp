@@ -82,7 +82,7 @@ TEST_CASE("a plan that only the GPU's driver can finish proves nothing", "[ask]"
 TEST_CASE("the first cuDNN version is reported with its evidence", "[ask]") {
   CHECK(text_of(FirstVersion{{9, 10, 2}, true, {9, 8, 0}, {}}) == "from cuDNN 9.10.2 (9.8.0 refuses)");
   CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {}}) == "from cuDNN 9.0.0 by rule");
-  CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {9, 8, 0}}) == "from cuDNN 9.0.0 by rule, asked back to 9.8.0");
+  CHECK(text_of(FirstVersion{{9, 0, 0}, false, {}, {9, 8, 0}}) == "from cuDNN 9.0.0 by rule, checked back to 9.8.0");
   const Answer result = fp8_decode({engine_config(3, built)});
   REQUIRE(result.from);
   CHECK_FALSE(result.from->asked);

@@ -55,7 +55,7 @@ TEST_CASE("A call in source form gives the JSON of its arguments", "[calls]") {
         unordered(R"({"query": {"shape": [1, 3, 2, 8]}})"));
 }
 
-TEST_CASE("An error in a call has its column", "[calls]") {
+TEST_CASE("An error in a call names its column", "[calls]") {
   CHECK_THAT(refused("f(q)"), !ContainsSubstring("column"));  // a plain name; the reader of calls refuses it
   CHECK_THAT(refused("f(q[b, 8, 16, 64])"), ContainsSubstring("whole numbers"));
   CHECK(read("f(q[2 * 4, 8, 1 << 4, 64])") == unordered(R"({"query": {"shape": [8, 8, 16, 64]}})"));

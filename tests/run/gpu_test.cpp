@@ -169,7 +169,7 @@ TEST_CASE("an illegal memory access loses one engine config, and the next one ru
   }
 }
 
-TEST_CASE("a problem too large for the GPU reports its size", "[real_gpu]") {
+TEST_CASE("a problem too large for the GPU is reported with its size", "[real_gpu]") {
   if (gpus().empty()) return;
   const Run run = run_attnprobe(
       "--batch 256 --heads 64 --seqlen 65536 --head-dim 128 --target device:0 --mode A --timing none --format json");

@@ -264,7 +264,7 @@ probe::TimeFindings time_plan(CudaDevice& device, const Execute& execute, const 
               [](double seconds) { std::this_thread::sleep_for(std::chrono::duration<double>(seconds)); }, measuring);
   findings.method =
       fmt::format("CUDA events less those of {}, L2 flushed, rests of twice the time, {}",
-                  first == FirstWork::memset ? "a small memset, with which the plan begins" : "an empty kernel",
+                  first == FirstWork::memset ? "a small memset (the plan begins with one)" : "an empty kernel",
                   sampler.holds() ? "queued before the start" : "launches included: the plan waits for the GPU");
   findings.profile = name_of(options.timing);
   findings.overhead_ms = sampler.overhead_ms();
