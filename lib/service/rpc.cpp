@@ -106,7 +106,7 @@ std::shared_ptr<Rpc::Request> Rpc::read_request(const Json& json) {
   try {
     JsonObject object(JsonView(json, {"request", "", false}));
     const auto id = object.find("id");
-    if (id && !is_id(id->json())) id->fail_unless_it_is("a text, or a number that 64 bits hold");
+    if (id && !is_id(id->json())) id->fail_unless_it_is("a text or a number of up to 64 bits");
     if (id) request->id = id->json();
     request->has_id = id.has_value();
     object.take("jsonrpc").word({"2.0"});

@@ -118,7 +118,7 @@ TEST_CASE("an error in a request is answered with its location", "[service]") {
       {"7", -32600, "request: 7 is not an object"},
       {R"({"jsonrpc": "1.0", "id": 1, "method": "version"})", -32600, "/jsonrpc"},
       {R"({"jsonrpc": "2.0", "id": [1], "method": "version"})", -32600,
-       "request/id: [1] is not a text, or a number that 64 bits hold"},
+       "request/id: [1] is not a text or a number of up to 64 bits"},
       {R"({"jsonrpc": "2.0", "id": 123456789012345678901, "method": "version"})", -32600, "64 bits"},
       {R"({"jsonrpc": "2.0", "id": 1, "method": "prob"})", -32601,
        "\"prob\" is not a method (did you mean \"probe\"?)"},

@@ -42,7 +42,7 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
 
 
 def _with_values(arguments: List[str]) -> List[str]:
-    """Joins an option of `matrix` and its value to one word, because argparse would read a value such as --suggest as an option."""
+    """Joins an option of `matrix` and its value into one word, because argparse would read a value such as --suggest as an option."""
     if arguments[:1] != ["matrix"]:
         return arguments
     joined: List[str] = arguments[:1]
