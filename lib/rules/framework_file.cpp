@@ -115,8 +115,7 @@ FrameworkRule FrameworkFile::rule(JsonObject& entry, const EntryGroup& group) co
                       "GRAPH_NOT_SUPPORTED", "INVALID_VALUE", "ATTRIBUTE_NOT_SET", "CUDNN_BACKEND_API_FAILED"});
   rule.what = template_in(entry.find("what"), keys);
   rule.message = template_in(entry.find("message"), keys);
-  if (trim(rule.what).empty() && trim(rule.message).empty())
-    entry.place().fail("\"what\" or \"message\" has words in it");
+  if (trim(rule.what).empty() && trim(rule.message).empty()) entry.place().fail("\"what\" and \"message\" are empty");
   if (const auto change = entry.find("change")) rule.change = words_in(*change);
   rule.source = source(entry, group, rule.span);
   rule.when = when(group, entry.take("when"));

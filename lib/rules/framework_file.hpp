@@ -1,4 +1,4 @@
-// Reads the parts that all files of frameworks share: keys, releases, sources, and entries, alone or in groups. Every
+// Reads the parts that all files of frameworks share: keys, releases, sources, and entries, single or in groups. Every
 // function throws Error(internal) naming file, entry and problem. Internal to lib/rules.
 #pragma once
 
