@@ -243,7 +243,7 @@ class Dump {
       fields_["bottom_right_diagonal"] = boolean("bottom_right_diagonal");
     else
       take("bottom_right_diagonal", mask.find("bottom_right") != std::string::npos,
-           "dumps of this version lack it; that of the mask");
+           "dumps of this version lack it; concluded from the mask");
   }
 
   void copy_bias() {
