@@ -61,8 +61,8 @@ class Changes {
         [](AttentionSpec& s) { s.dropout->seed = SeedForm::i64; });
     add(spec_.sum_exp && !spec_.max_logit, "max_logit", ChangeCost::none, "with the row maxima as an output too",
         [](AttentionSpec& s) { s.max_logit = true; });
-    // For example, cuDNN 9.19 supports backward graphs of pattern mha only with a mask, and cudnn-frontend supports a
-    // bottom-right mask with more queries than keys only with padding.
+    // cuDNN 9.19 supports backward graphs of pattern mha only with a mask. cudnn-frontend supports a bottom-right mask
+    // with more queries than keys only with padding.
     add(!spec_.mask.padding && spec_.pattern != Pattern::two_matmul, "mask", ChangeCost::none,
         "with a padding mask (full lengths are allowed)", [](AttentionSpec& s) { s.mask.padding = true; });
     const bool square = spec_.seqlen_q == spec_.seqlen_kv && !spec_.mask.padding;
