@@ -224,7 +224,7 @@ class CudnnCommand(unittest.TestCase):
         jit, inside = "nvidia-cudnn-jit-cu13", small("9.14.0.64")
         good = wheel_of(self.place, jit, "9.14.0.64", inside).read_bytes()
         (self.place / "cut.whl").write_bytes(good[:-100])
-        self.refused(self.place / "cut.whl", "not a wheel that can be read")
+        self.refused(self.place / "cut.whl", "it is not a readable wheel")
         damaged = bytearray(good)
         at = good.index(b"libcudnn_graph.so.9") + 200
         damaged[at:at + 64] = bytes(64)

@@ -93,7 +93,7 @@ TEST_CASE("An invalid condition is an error", "[rules]") {
                  "here: /pass: \"backward\" is not a known value; allowed: \"fprop\""));
   CHECK(contains(refused_condition(R"({"pass": {"in": ["bprop", "x"]}})"),
                  "here: /pass/in/1: \"x\" is not a known value"));
-  CHECK(contains(refused_condition(R"({"pass": {"min": 5}})"), "here: /pass/min: \"pass\" is not a number"));
+  CHECK(contains(refused_condition(R"({"pass": {"min": 5}})"), "here: /pass/min: \"pass\" is compared as a number"));
   CHECK(contains(refused_condition(R"({"causal": 1})"), "here: /causal: 1 is not a boolean; allowed: true, false"));
   CHECK(contains(refused_condition(R"({"sm": "90"})"), "here: /sm: \"90\" is not a number"));
   CHECK(contains(refused_condition(R"({"sm": {"min": "causal"}})"),
@@ -106,9 +106,9 @@ TEST_CASE("An invalid condition is an error", "[rules]") {
   CHECK(contains(refused_condition(R"({"sm": {"in": []}})"), "array of values"));
   CHECK(contains(refused_condition(R"({"sm": {}})"), "no operator"));
   CHECK(contains(refused_condition(R"({"any": []})"), "array of conditions"));
-  CHECK(contains(refused_condition(R"({"any": [{}]})"), "not empty"));
+  CHECK(contains(refused_condition(R"({"any": [{}]})"), "non-empty"));
   CHECK(contains(refused_condition(R"({"not": {"x": 1}})"), "unknown key \"x\""));
-  CHECK(contains(refused_condition("{}"), "not empty"));
+  CHECK(contains(refused_condition("{}"), "non-empty"));
   CHECK(contains(refused_condition("[]"), "object"));
 }
 
