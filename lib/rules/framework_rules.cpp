@@ -3,8 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <memory>
+#include <map>
 #include <mutex>
+#include <utility>
 
 #include "base/embedded.hpp"
 #include "base/error.hpp"
@@ -20,48 +21,19 @@ extern const EmbeddedFiles embedded_rules;
 namespace attnprobe::rules {
 namespace {
 
-// A built-in file, "cudnn-frontend/1.23.json".
+// A built-in file: "cudnn-frontend/1.32.json", with the newest release in its name.
 struct BuiltIn {
-  FrameworkVersion name;
-  std::string file;
+  std::string file, release;
   std::string_view text;
-  std::once_flag once;
-  std::optional<FrameworkRules> rules;          ///< rules of the file's own version
-  std::mutex mutex;                             ///< guards `older`
-  std::map<std::string, FrameworkRules> older;  ///< earlier releases of the file; entries never move
 };
 
-std::vector<std::unique_ptr<BuiltIn>>& built_in() {
-  static std::vector<std::unique_ptr<BuiltIn>> files = [] {
-    std::vector<std::unique_ptr<BuiltIn>> found;
-    for (const auto& [file, text] : embedded_rules) {
-      const size_t slash = file.find('/');
-      const std::string_view stem = file.substr(slash + 1, file.rfind(".json") - slash - 1);
-      if (!is_version(stem)) continue;  // skips cudnn/requirements.json
-      auto one = std::make_unique<BuiltIn>();
-      one->name = {std::string(file.substr(0, slash)), std::string(stem)};
-      one->file = file;
-      one->text = text;
-      found.push_back(std::move(one));
-    }
-    std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
-      return std::pair(a->name.framework, version_numbers(a->name.version)) <
-             std::pair(b->name.framework, version_numbers(b->name.version));
-    });
-    return found;
-  }();
-  return files;
-}
-
-// The rules of the file's own version.
-const FrameworkRules& rules_of(BuiltIn& file) {
-  std::call_once(file.once, [&] {
-    FrameworkRules rules = parse_framework_rules(file.text, file.file, file.name.version);
-    if (rules.framework != file.name.framework || !is_of_version(rules.version, file.name.version))
-      bad_entry(file.file, fmt::format("it names another framework or version: {} {}", rules.framework, rules.version));
-    file.rules = std::move(rules);
-  });
-  return *file.rules;
+BuiltIn built_in(std::string_view framework) {
+  for (const auto& [file, text] : embedded_rules) {
+    if (!file.starts_with(fmt::format("{}/", framework))) continue;
+    const std::string_view release = file.substr(framework.size() + 1, file.rfind(".json") - framework.size() - 1);
+    if (is_version(release)) return {std::string(file), std::string(release), text};
+  }
+  throw Error(ErrorKind::internal, fmt::format("no rules of {} are built in", framework));
 }
 
 }  // namespace
@@ -89,7 +61,14 @@ FrameworkRules parse_framework_rules(std::string_view text, const std::string& f
   rules.framework = words_in(whole.take("framework"));
   rules.version = words_in(whole.take("version"));
   if (const auto oldest = whole.find("oldest")) rules.oldest = words_in(*oldest);
-  FrameworkFile entries{.file = file, .framework = rules.framework, .version = rules.version, .oldest = rules.oldest};
+  const std::string newest = rules.version;
+  if (release != "all" && !is_of_version(newest, release)) {
+    const auto asked = release_numbers(release);
+    if (!asked || rules.oldest.empty() || *asked < *release_numbers(rules.oldest) || *asked > *release_numbers(newest))
+      throw Error(ErrorKind::internal, fmt::format("no rules of {} {} are built in", rules.framework, release));
+    rules.version = fmt::format("{}.0", release);
+  }
+  FrameworkFile entries{.file = file, .framework = rules.framework, .version = newest, .oldest = rules.oldest};
   const auto url = whole.find("url"), base_url = whole.find("base_url");
   if (url.has_value() == base_url.has_value()) whole.place().fail("one of \"url\" and \"base_url\" is required");
   if (url) entries.url = words_in(*url);
@@ -142,41 +121,24 @@ FrameworkRules parse_framework_rules(std::string_view text, const std::string& f
     if (is_meant(span)) rules.forced_configs.push_back(std::move(rule));
   });
   whole.finish();
-  // Rules of an older release name that release.
-  if (release != "all" && !is_of_version(rules.version, release)) rules.version = fmt::format("{}.0", release);
   return rules;
 }
 
-const std::vector<FrameworkVersion>& framework_versions() {
-  static const std::vector<FrameworkVersion> names = [] {
-    std::vector<FrameworkVersion> all;
-    for (const auto& one : built_in()) all.push_back(one->name);
-    return all;
-  }();
-  return names;
-}
-
 const FrameworkRules& framework_rules(std::string_view framework, std::string_view version) {
-  BuiltIn* found = nullptr;
-  for (const auto& one : built_in()) {
-    if (one->name.framework != framework) continue;
-    if (version.empty() || is_of_version(one->name.version, version) || is_of_version(version, one->name.version))
-      found = one.get();
-  }
-  if (found != nullptr) return rules_of(*found);
-  for (const auto& one : built_in()) {
-    if (one->name.framework != framework || !is_version(version)) continue;
-    const FrameworkRules& newest = rules_of(*one);
-    const auto asked = version_numbers(version);
-    if (newest.oldest.empty() || asked < version_numbers(newest.oldest) || asked > version_numbers(newest.version))
-      continue;
-    const std::lock_guard lock(one->mutex);
-    auto& older = one->older;
-    const std::string release(version);
-    if (older.count(release) == 0) older.emplace(release, parse_framework_rules(one->text, one->file, release));
-    return older.at(release);
-  }
-  throw Error(ErrorKind::internal, fmt::format("no rules of {} {} are built in", framework, version));
+  using Key = std::pair<std::string, std::string>;
+  static std::mutex mutex;  // guards the maps; their entries never move
+  static std::map<Key, FrameworkRules> read;
+  static std::map<Key, const FrameworkRules*> by_words;
+  const std::lock_guard lock(mutex);
+  const FrameworkRules*& rules = by_words[{std::string(framework), std::string(version)}];
+  if (rules != nullptr) return *rules;
+  const BuiltIn file = built_in(framework);
+  const bool is_newest =
+      version.empty() || is_of_version(file.release, version) || is_of_version(version, file.release);
+  const Key release{framework, is_newest ? file.release : version};
+  if (!read.contains(release)) read.emplace(release, parse_framework_rules(file.text, file.file, release.second));
+  rules = &read.at(release);
+  return *rules;
 }
 
 const FrameworkRules& frontend_rules(const std::optional<std::string>& release) {

@@ -65,15 +65,8 @@ struct FrameworkRules {
   const FrameworkFact* find_fact(std::string_view id) const;
 };
 
-/// A built-in file: framework, and version as in the file's name ("1.23").
-struct FrameworkVersion {
-  std::string framework, version;
-};
-const std::vector<FrameworkVersion>& framework_versions();
-
-/// The newest rules that the word covers: "" any, "1.23" also 1.23.0. A file that covers several releases is reduced to
-/// the requested one. Read once, at the first call. Throws Error(internal) if there are none, or with file, entry and
-/// problem.
+/// The rules of a release: "" is the newest, "1.23" also 1.23.0. Read once, at the first call. Throws Error(internal) if
+/// there are none, or with file, entry and problem.
 const FrameworkRules& framework_rules(std::string_view framework, std::string_view version = "");
 
 /// The rules of a release of cudnn-frontend, "1.23"; by default the newest that attnprobe knows.

@@ -76,9 +76,9 @@ TEST_CASE("The data of the version rules is consistent, and every entry has a so
     CHECK(rule.entry.advice.ends_with("."));
     CHECK(rule.examples.affected.is_object());
   }
-  for (const auto& [framework, version] : framework_versions()) {
-    const FrameworkRules& rules = framework_rules(framework, version);
-    INFO(framework << " " << version);
+  for (const char* framework : {"cudnn-frontend", "transformer-engine"}) {
+    const FrameworkRules& rules = framework_rules(framework);
+    INFO(framework);
     for (const auto& rule : rules.rules) sound(rule.source);
     for (const auto& need : rules.unified) sound(need.source);
     for (const auto& fact : rules.facts) sound(fact.source);
