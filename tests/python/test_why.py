@@ -34,7 +34,7 @@ class Jax(unittest.TestCase):
         q = Array(2, 1024, 8, 64)
         why = attnprobe.jax.why(q, q, q, target="h200")
         self.assertEqual(why.backend, "xla")
-        self.assertIn("name cuDNN: implementation='cudnn' (by rule)", why.changes)
+        self.assertIn("select cuDNN: implementation='cudnn' (by rule)", why.changes)
 
     def test_refused(self):
         q, bias = Array(2, 1023, 8, 64), Array(1, 8, 1023, 1023)

@@ -105,7 +105,7 @@ def words_of(value: Union[None, str, Sequence[str]], option: str) -> Union[None,
     words = list(value)
     for word in words:
         if not isinstance(word, str):
-            raise UsageError(f"{option}: {word!r} is no text; allowed: a word, or several")
+            raise UsageError(f"{option}: {word!r} is not a text; allowed: a word, or several")
     return words
 
 

@@ -74,7 +74,7 @@ class CudnnLog:
         self._file = open(self.path, "ab", buffering=0)  # closed by stop()
         self._before = _callback_of(functions)
         if functions.cudnnSetCallback(_ALL, None, _address(_receiver)) != 0:
-            raise EnvironmentProblem(f"watch: {library} takes no log callback")
+            raise EnvironmentProblem(f"watch: {library} accepts no log callback")
         _active.append(self)
 
     def stop(self) -> None:
@@ -89,7 +89,7 @@ class CudnnLog:
         if library is not None:
             functions = _functions_of(library)
             mask, data, function = self._before
-            # A callback that the program set meanwhile stays.
+            # Keeps a callback that the program has set meanwhile.
             if _callback_of(functions)[2] == (None if self._file is None else _address(_receiver)):
                 # Without a callback cuDNN would print its errors from now on, unlike before. C's abs() has no effect on the
                 # severity, its first argument. A Python function could be called after the interpreter's end.

@@ -156,7 +156,7 @@ class Explanation(Document):
                 lines.append(f"  what it means: {refusal.means}")
             lines += [f"  likely: {cause}" for cause in refusal.causes]
             if refusal.help:
-                lines.append(f"  what else helps: {refusal.help}")
+                lines.append(f"  workarounds: {refusal.help}")
         lines += [f"may be the known bug {bug}" for bug in self.bugs]
         lines += [f"graph {graph.number}: {graph}" for graph in self.graphs]
         lines += [f"the call in {call}" for call in self.calls]

@@ -60,10 +60,10 @@ class Why:
         title = self.gate.title or self.gate.framework
         by = f"{title} says" if self.backend_by == "torch" else "by rule"
         what = {
-            "cudnn": "takes cuDNN" if self.cudnn_takes_it else "takes cuDNN, which refuses the call,",
-            "other": "does not take cuDNN",
-            "none": "raises, and takes no backend,",
-        }.get(self.backend, f"takes {self.backend}, not cuDNN,")
+            "cudnn": "uses cuDNN" if self.cudnn_takes_it else "asks cuDNN, which refuses the call,",
+            "other": "does not use cuDNN",
+            "none": "raises, and uses no backend,",
+        }.get(self.backend, f"uses {self.backend}, not cuDNN,")
         return f"{title} {what} on {self.target.id} ({self.target.name}), {by}"
 
     def to_dict(self) -> Dict[str, Any]:
@@ -142,7 +142,7 @@ def changes_of(gate: Framework, report: Report) -> Tuple[str, ...]:
     """Fixes: from the gate's rules, then probed ones, then workarounds for known bugs."""
     changes = [f"{refusal.change} (by rule)" for refusal in gate.refusals if refusal.change]
     if gate.takes == "by_name" and gate.by_name:
-        changes.append(f"name cuDNN: {gate.by_name} (by rule)")
+        changes.append(f"select cuDNN: {gate.by_name} (by rule)")
     told = []
     for result in report:
         if result.root_cause is not None:

@@ -208,7 +208,7 @@ def _chosen(torch: Any, query: Any, key: Any, value: Any, attn_mask: Any, dropou
         return None
     try:
         number = choice(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
-    except (TypeError, RuntimeError):  # a release without enable_gqa, or a call that no backend takes
+    except (TypeError, RuntimeError):  # a release without enable_gqa, or a call that no backend supports
         return None
     return _BACKENDS.get(int(number), "none")
 
