@@ -223,7 +223,7 @@ int ask(AskOptions options, const std::function<Work(const AskOptions& options)>
     const int code = std::max(exit_code(results), work.exit_code ? work.exit_code(results) : all_met);
     return missing ? std::max<int>(code, environment_lacks) : code;
   }
-  spdlog::warn("stopped: {} of {} results{}", results.size(), total, unfinished ? "; --resume goes on" : "");
+  spdlog::warn("stopped: {} of {} results{}", results.size(), total, unfinished ? "; --resume continues" : "");
   return interrupted;
 }
 

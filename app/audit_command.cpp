@@ -120,7 +120,7 @@ void add_audit(CLI::App& app, Run& run) {
   command->add_option("--timeout", options->how.timeout_seconds, "seconds for one config on one GPU")
       ->check(check_seconds);
   add_fetch_option(*command, options->fetch);
-  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell; do not use the cache");
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN about every cell; do not use the cache");
   command->add_option("-f,--format", options->format, "table, md or json")->transform(one_of({"table", "md", "json"}));
   command->add_option("-o,--output", options->output, "output file; default: standard output");
   command->callback([options, &run] { run = [options] { return run_audit(*options); }; });

@@ -29,8 +29,8 @@ void add_cache(CLI::App& app, Run& run) {
       if (options->format == "json")
         print_data(json_text(Json(statistics), 2) + "\n");
       else
-        print_text(fmt::format("{}: {} answers of {} cuDNN libraries, {:.1f} MB\n", statistics.file, statistics.answers,
-                               statistics.libraries, static_cast<double>(statistics.bytes) / 1e6));
+        print_text(fmt::format("{}: {} answers from {} cuDNN libraries, {:.1f} MB\n", statistics.file,
+                               statistics.answers, statistics.libraries, static_cast<double>(statistics.bytes) / 1e6));
       return all_met;
     };
   });

@@ -54,9 +54,10 @@ std::string program_text(emit::Form form, const AskOptions& options, const answe
 
 void add_emit_option(CLI::App& command, std::string& form) {
   command
-      .add_option("--emit", form,
-                  "write a standalone program that asks cuDNN the same, for a bug report: cpp (cuDNN's backend API), "
-                  "python-frontend (cudnn-frontend), torch")
+      .add_option(
+          "--emit", form,
+          "write a standalone program that asks cuDNN the same question, for a bug report: cpp (cuDNN's backend API), "
+          "python-frontend (cudnn-frontend), torch")
       ->transform(one_of(names_of<emit::Form>()))
       ->group("Output");
 }

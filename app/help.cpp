@@ -149,7 +149,8 @@ std::string full_help(const CLI::App& command, const std::string& name, size_t w
 std::string fields_help(size_t width) {
   std::string text =
       "Fields of a config: the key in JSON, the option on the command line. Options\n"
-      "override files. A comma-separated list or a range (8:512:8, 1k:64k:x2) asks every value.\n\n";
+      "override files. A comma-separated list or a range (8:512:8, 1k:64k:x2) asks about\n"
+      "every value.\n\n";
   for (const auto& field : attention::fields())
     text += row(fmt::format("{}", fmt::join(option_names(field), ", ")), help_line(field), width, true);
   return text;

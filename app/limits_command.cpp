@@ -129,7 +129,7 @@ void add_limits(CLI::App& app, Run& run) {
       ->check(check_seconds)
       ->group("How far");
   add_fetch_option(*command, options->fetch);
-  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell; do not use the cache")
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN about every cell; do not use the cache")
       ->group("How far");
   auto* by = add_enum_option(
       *command, "--by", options->shown,

@@ -212,7 +212,7 @@ int run_and_report(const MatrixOptions& options, const Shard& shard, asking::Pla
     print_text((results.folder->path / "index.html").string() + "\n");
   }
   if (*session.stop) {
-    spdlog::warn("stopped: {} of {} cells{}", table.cells.size(), all, results.log ? "; --resume goes on" : "");
+    spdlog::warn("stopped: {} of {} cells{}", table.cells.size(), all, results.log ? "; --resume continues" : "");
     return interrupted;
   }
   return baseline ? baseline->finish(table, expectations_of(group.questions), options.out) : exit_code(table);
@@ -291,7 +291,7 @@ void add_matrix(CLI::App& app, Run& run) {
   auto options = std::make_shared<MatrixOptions>();
   options->how.walk.sweep_where_none = false;
   auto* command = app.add_subcommand(
-      "matrix", "Ask configs on many GPUs with many cuDNN versions; write a folder of reports with an HTML page");
+      "matrix", "Ask about configs on many GPUs with many cuDNN versions; write a folder of reports with an HTML page");
   command->add_option(
       "FILE", options->configs.files,
       "config documents, or patterns of them; a document may also set \"targets\", \"cudnn\", \"framework\" and \"config_files\" (patterns relative to its folder)");
@@ -335,7 +335,7 @@ void add_matrix(CLI::App& app, Run& run) {
       ->add_option("--cache", options->cache,
                    "file of cached answers; default: " + asking::default_cache_file().string())
       ->group(output);
-  command->add_flag("--no-cache", options->no_cache, "ask cuDNN for every cell; do not use the cache")->group(output);
+  command->add_flag("--no-cache", options->no_cache, "ask cuDNN about every cell; do not use the cache")->group(output);
   add_baseline_options(*command, options->baseline);
   command->callback([options, &run] { run = [options] { return matrix(*options); }; });
 }

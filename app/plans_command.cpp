@@ -101,8 +101,7 @@ std::string programs_text(const std::vector<rules::ChosenGate>& gates) {
   for (const auto& gate : gates) {
     const auto* plans = rules::plans_of(gate);
     text += report::wrapped(
-        fmt::format("{}: {}", title_of(gate), plans == nullptr ? "How it caches plans is not known." : plans->text), 0,
-        80);
+        fmt::format("{}: {}", title_of(gate), plans == nullptr ? "Its plan cache is unknown." : plans->text), 0, 80);
   }
   return text.empty() ? "" : "\n" + text;
 }

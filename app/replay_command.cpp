@@ -158,7 +158,7 @@ void add_replay(CLI::App& app, Run& run) {
   command
       ->add_option(
           "LOG", options->files,
-          "cuDNN level-3 logs (plain, gzip, xz) or folders of them; - is standard input. Also JSON: of cudnn-frontend, of a stored plan, of --dump-graph, and trace's report")
+          "cuDNN level-3 logs (plain, gzip, xz) or folders of them; - is standard input. Also JSON: from cudnn-frontend, a stored plan or --dump-graph, or trace's report")
       ->required()
       ->group(what);
   command->add_option("--graph", options->graphs, "only these graphs, by number: 1 or 1,3; default: all")->group(what);

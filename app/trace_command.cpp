@@ -114,7 +114,8 @@ void add_trace(CLI::App& app, Run& run, const std::vector<std::string>& program)
   command->footer("Exit code: the program's own, or its signal; 127 if it is not found, 126 if it is not executable.");
   command->add_option("PROGRAM", options->misplaced,
                       "the program and its arguments, after --: attnprobe trace -- python train.py");
-  command->add_option("-o,--output", options->configs, "file for configs that ask the same on another machine or GPU");
+  command->add_option("-o,--output", options->configs,
+                      "file for the configs, to ask about them on another machine or GPU");
   command->add_option("--report", options->report, "file for the report; default: standard error");
   command->add_option("-f,--format", options->format, "table or json")->transform(one_of({"table", "json"}));
   command->add_flag("--follow", options->follow, "also report on standard error while the program runs");

@@ -155,7 +155,7 @@ TEST_CASE("a repeated question is answered from the cache, with the same answer"
   // Other options make other questions.
   REQUIRE(folder.run("third", cache + " --mode A").exit_code == 0);
   CHECK(statistics()["answers"] == 12);
-  CHECK_THAT(run_attnprobe("cache clear " + cache).out, ContainsSubstring("0 answers of 0 cuDNN libraries"));
+  CHECK_THAT(run_attnprobe("cache clear " + cache).out, ContainsSubstring("0 answers from 0 cuDNN libraries"));
 }
 
 TEST_CASE("processes share a cache", "[matrix][cache]") {

@@ -162,7 +162,7 @@ TEST_CASE("cache stats neither creates a cache nor writes to it", "[cache]") {
   const TemporaryFolder folder;
   const fs::path none = folder.path() / "none/answers.sqlite", file = folder.path() / "answers.sqlite";
   for (const char* what : {"stats", "clear"})
-    CHECK(contains(run_attnprobe(fmt::format("cache {} --cache {}", what, none.string())).out, ": 0 answers of 0 "));
+    CHECK(contains(run_attnprobe(fmt::format("cache {} --cache {}", what, none.string())).out, ": 0 answers from 0 "));
   CHECK_FALSE(fs::exists(none.parent_path()));
   { WalkCache(file).store("key", {}); }
   const std::string before = read_text(file);

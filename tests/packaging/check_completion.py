@@ -10,7 +10,7 @@ import tempfile
 PACKAGING = pathlib.Path(__file__).resolve().parents[2] / "scripts/packaging"
 # A line, a word that must be offered, the beginning of its description (if the shell shows one), and a word that must not be.
 LINES = (
-    ("attnprobe ma", "matrix", "Ask configs on many GPUs", "merge"),
+    ("attnprobe ma", "matrix", "Ask about configs on many GPUs", "merge"),
     ("attnprobe matrix d", "diff", "", "doctor"),
     ("attnprobe matrix --sh", "--shard", "i/n", "--heads"),
     ("attnprobe --plan", "--plans", "none", "--shard"),

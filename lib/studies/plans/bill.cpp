@@ -27,7 +27,7 @@ std::string why_no_buckets(const Workload& workload) {
   const auto& shapes = workload.shapes;
   const bool have_lengths =
       std::any_of(shapes.begin(), shapes.end(), [](const auto& shape) { return shape.length.tokens > 0; });
-  if (!have_lengths) return "lengths are rounded up for one config with --lengths";
+  if (!have_lengths) return "rounding up needs one config with --lengths";
   if (std::none_of(shapes.begin(), shapes.end(), can_be_padded))
     return "a bottom-right mask depends on the exact length";
   return "";

@@ -98,7 +98,7 @@ std::string buckets_text(const WorkloadBill& found) {
                         seconds_text(seconds_on_gpu(bill)), work_text(bucketing));
     adds_padding = adds_padding || bucketing.adds_padding;
   }
-  if (adds_padding) text += "with a padding mask, which the padded tokens need; more work counts them\n";
+  if (adds_padding) text += "the padded tokens need a padding mask; \"more work\" includes them\n";
   return text;
 }
 
