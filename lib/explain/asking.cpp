@@ -104,7 +104,7 @@ std::vector<rules::ChosenGate> gates_of(const ToldQuestion& told) {
   return told.framework.empty() ? std::vector<rules::ChosenGate>() : rules::choose_gates({told.framework}, "the text");
 }
 
-// The text's first installed version, otherwise its first version.
+// The first version in the text that is installed, otherwise the first version.
 std::string version_of(const TextFacts& facts) {
   for (const auto& version : facts.versions)
     if (cudnn::find_version(version)) return version;

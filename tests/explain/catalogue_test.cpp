@@ -45,7 +45,7 @@ TEST_CASE("Each message of the catalogue is found in its example, and not in its
   CHECK(entries <= 500);
 }
 
-TEST_CASE("The catalogue has no wording twice", "[catalogue]") {
+TEST_CASE("No wording appears twice in the catalogue", "[catalogue]") {
   std::set<std::string> forms;
   for (const Message& message : messages())
     for (const auto& form : message.match) {

@@ -105,7 +105,7 @@ bool is_missed(const CellAnswer& answer);
 /// The obstacles in one line; "" for none.
 std::string obstacles_text(const CellAnswer& answer);
 
-/// A note with its source: "9.19 computes a wrong gradient. Take 9.21 (release notes)".
+/// A note with its source: "9.19 computes a wrong gradient. Use 9.21 (release notes)".
 std::string note_text(const CellObstacle& note);
 
 /// The first two fixes, without their commands; "" if there are none.

@@ -63,7 +63,7 @@ class Literals {
       add(key, {{"in", Json(std::vector<Json>(values.begin(), values.end()))}});
   }
 
-  // Starts with bounds at the failing value; the search then asks values between it and the next correct value.
+  // Starts with bounds at the failing value; the search then asks about values between it and the next correct value.
   void add_numbers(const std::string& key) {
     Range range;
     for (const Json* problem : failing_) {
