@@ -184,7 +184,7 @@ size_t count_of(const std::vector<Entry>& entries, const Origin& origin, size_t 
     check_limit(limits::configs, before + count, value.where(), "configs");
   }
   check_limit(limits::document_bytes, count * bytes, where,
-              fmt::format("bytes, which the {} configs of a cross product take,", count));
+              fmt::format("bytes for the {} configs of a cross product", count));
   return count;
 }
 

@@ -170,8 +170,9 @@ void read_limited(const std::string& file, const Limit& limit, const Take& take,
     made += bytes.size();
     if (made > most) fail(fmt::format("it has more than {} bytes; {} allows more", most, limit.variable));
     if (made > harmless_bytes + most_expansion * read)
-      fail(fmt::format("its {} bytes so far unpack to {}, more than {} for each: attnprobe does not read such a file",
-                       read, made, most_expansion));
+      fail(fmt::format(
+          "its {} bytes so far unpack to {}, more than {} times as many: attnprobe does not read such a file", read,
+          made, most_expansion));
     if (!bytes.empty()) text.feed(bytes, take);
   };
   while (const size_t size = std::fread(buffer.data(), 1, buffer.size(), input.get())) {

@@ -39,7 +39,7 @@ void check_torch(const AttentionSpec& spec) {
   if (spec.bias && spec.mask == causal) refuse_in_torch("a bias with a causal mask", "one of them");
   if (spec.dropout &&
       (spec.dropout->form != attention::DropoutForm::philox || spec.dropout->seed || spec.dropout->dump))
-    refuse_in_torch("dropout with a mask or seed that the caller passes or receives", "its probability alone");
+    refuse_in_torch("dropout with a mask or seed that the caller passes or receives", "only its probability");
 }
 
 std::string torch_tensor(const char* name, const std::array<int64_t, 4>& shape, const attention::Strides& strides,

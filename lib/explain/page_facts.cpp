@@ -150,7 +150,7 @@ std::string gpu_conflict(std::string_view message, const TextFacts& facts) {
   const bool fits = std::any_of(allowed.begin(), allowed.end(),
                                 [&](int one) { return here.front() == one || (newer && here.front() >= one); });
   if (fits) return "";
-  return fmt::format("its words allow sm_{}{}; the GPU of the text is sm_{}", fmt::join(allowed, ", sm_"),
+  return fmt::format("the message allows sm_{}{}; the GPU in the text is sm_{}", fmt::join(allowed, ", sm_"),
                      newer ? " or newer" : "", here.front());
 }
 

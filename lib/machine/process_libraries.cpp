@@ -97,12 +97,11 @@ std::vector<EnvironmentProblem> problems_of(const std::vector<MappedLibrary>& li
                         fmt::format("cuDNN's sub-libraries were loaded from two folders: {}", listed(folders)),
                         "unset LD_LIBRARY_PATH, or uninstall one of them, and start the program again"});
   if (!deleted.empty())
-    problems.push_back(
-        {"deleted_files",
-         fmt::format("{} was removed or replaced after the process had loaded it; what it loads later comes "
-                     "from another installation",
-                     listed(deleted)),
-         "start the program again"});
+    problems.push_back({"deleted_files",
+                        fmt::format("{} was removed or replaced after the process had loaded it; later loads come "
+                                    "from another installation",
+                                    listed(deleted)),
+                        "start the program again"});
   for (const auto& one : nvrtc)
     for (const auto& other : builtins)
       if (!other.empty() && !is_of_version(other, one.substr(0, one.find('.'))))

@@ -28,7 +28,7 @@ void read_needs(const JsonView& place, RequirementRule& rule) {
     add(words_in(*sm_text));
   }
   if (const auto never = needs.find("never")) {
-    if (!never->boolean() || !words.empty()) place.fail("\"never\" is true, and alone");
+    if (!never->boolean() || !words.empty()) place.fail("\"never\" is true, and the only key");
     rule.never = true;
     words = "what no cuDNN has so far";
   }

@@ -113,7 +113,7 @@ std::string config_page(const Axes& axes, const Answers& answers, size_t config,
   for (const Named& version : axes.cudnns) data["cudnns"].push_back(version.name);
   const std::string body = fmt::format(
       "<main class=\"config\">\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n"
-      "<p class=\"muted\">Each GPU's answer by cuDNN version, the newest at the right. Choose a field for the reasons; its address stays.</p>\n"
+      "<p class=\"muted\">Each GPU's answer by cuDNN version, the newest at the right. Select a cell to see the reasons; its address never changes.</p>\n"
       "<div class=\"scroll\"><table class=\"runs\">\n<thead><tr><th>GPU</th><th class=\"newest\">cuDNN {}</th>{}</tr></thead>\n"
       "<tbody>\n{}</tbody>\n</table></div>\n<section id=\"cell\" aria-live=\"polite\"></section>\n"
       "<details><summary>Config</summary><dl>{}{}</dl><pre>{}</pre></details>\n"

@@ -24,7 +24,7 @@ std::string gpu_page(const Axes& axes, const Answers& answers, size_t target) {
       "<tbody id=\"rows\">\n{}</tbody>\n</table></div>\n</main>",
       escaped_html(axes.targets[target].name), escaped_html(facts.name),
       facts.architecture.empty() ? "" : ", " + escaped_html(facts.architecture), facts.sm,
-      facts.kind == "simulated" ? "; simulated: cuDNN answers by the GPU's properties" : "", search_box("config"),
+      facts.kind == "simulated" ? "; simulated: cuDNN answers from the GPU's properties" : "", search_box("config"),
       escaped_html(short_version(axes.cudnns.back().name)), version_heads(axes, "../../"), rows);
   return page(axes, "../../", axes.targets[target].name, body);
 }

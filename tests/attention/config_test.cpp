@@ -210,8 +210,8 @@ TEST_CASE("Cross products that are too large together are refused before any is 
   const std::string name(1 << 20, 'n');
   CHECK_THAT(
       refusal(R"({"name": ")" + name + R"(", "head_dim": 8, "seqlen": 8, "heads": )" + many.dump() + "}"),
-      StartsWith("bert.json: 3") && ContainsSubstring("bytes, which the 300 configs of a cross product take, are "
-                                                      "more than the 268435456"));
+      StartsWith("bert.json: 3") && ContainsSubstring("bytes for the 300 configs of a cross product are more than "
+                                                      "the 268435456"));
 }
 
 TEST_CASE("An error in an array names the element", "[config]") {

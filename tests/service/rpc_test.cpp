@@ -139,7 +139,7 @@ TEST_CASE("an error in a request is answered with its location", "[service]") {
       {request(1, "limits", {{"field", "hed_dim"}}), -32602,
        "params/field: \"hed_dim\" is not a field that can be varied (did you mean \"head_dim\"?)"},
       {request(1, "limits", {{"field", "head_dim"}, {"vary", "head_dim"}}), -32602,
-       "params/vary head_dim: this field is already the one to vary"},
+       "params/vary head_dim: this field is already varied"},
       {request(1, "limits", {{"field", "head_dim"}, {"by", "speed"}}), -32602, "params/by: \"speed\" is not"},
       {request(1, "limits", {{"field", "head_dim"}, {"by", "time"}}), -32602, "params/by time colours a map"},
       {request(1, "limits", {{"field", "head_dim"}, {"config", {{"heds", 1}}}}), -32602,

@@ -166,7 +166,7 @@ class Completion {
     for (const char* field :
          {"is_training", "batch_size", "o_dtype", "qkv_layout", "o_format", "bias_type", "attn_mask_type", "dropout",
           "num_attn_heads", "num_gqa_groups", "max_seqlen_q", "max_seqlen_kv", "head_dim_qk", "head_dim_v"})
-      require(field, "every call has it");
+      require(field, "every call needs it");
     if (has("qkv_dtype") && (has("q_dtype") || has("kv_dtype")))
       fail_transformer_engine(query_.origin, "qkv_dtype", "given together with \"q_dtype\" or \"kv_dtype\"");
     if (!has("qkv_dtype"))
@@ -181,12 +181,12 @@ class Completion {
     if (query_.is_training) complete_training();
     if (query_.bias_type == NvteBias::post_scale_bias || query_.bias_type == NvteBias::pre_scale_bias)
       for (const char* field : {"bias_batch_size", "bias_num_heads", "bias_seqlen_q", "bias_seqlen_kv"})
-        require(field, "a call with a bias tensor has it");
+        require(field, "a call with a bias tensor needs it");
     complete_tokens();
     if (paged(query_))
       for (const char* field :
            {"num_pages_k", "num_pages_v", "page_size_k", "page_size_v", "max_pages_per_seq_k", "max_pages_per_seq_v"})
-        require(field, "a call with a paged cache has it");
+        require(field, "a call with a paged cache needs it");
   }
 
  private:
@@ -201,11 +201,11 @@ class Completion {
   }
 
   void complete_training() {
-    for (const char* field : {"do_format", "dqkv_layout"}) require(field, "a call that trains has it");
+    for (const char* field : {"do_format", "dqkv_layout"}) require(field, "a training call needs it");
     for (const auto& [field, member] :
          {std::pair("do_dtype", &Query::do_dtype), std::pair("dqkv_dtype", &Query::dqkv_dtype)}) {
       if (has(field)) continue;
-      if (is_fp8(query_)) require(field, "an FP8 call that trains has it");
+      if (is_fp8(query_)) require(field, "an FP8 training call needs it");
       query_.*member = query_.q_dtype;
       take(field, std::string(name_of(query_.q_dtype)),
            "Transformer Engine's 16-bit graphs have one type for all tensors");

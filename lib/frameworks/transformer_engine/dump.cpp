@@ -285,7 +285,7 @@ class Dump {
     const std::string size = attribute_of(cache, "page_size"), total = attribute_of(cache, "total_pages");
     if (integers_in(size).empty() || integers_in(total).empty())
       fail_transformer_engine(query_.origin, "inference_params",
-                              fmt::format("{} names no page_size and total_pages", cache));
+                              fmt::format("{} lacks page_size or total_pages", cache));
     const int64_t tokens = integers_in(size).front();
     const int64_t longest = fields_["max_seqlen_kv"].get<int64_t>();
     for (const char* field : {"page_size_k", "page_size_v"}) fields_[field] = tokens;

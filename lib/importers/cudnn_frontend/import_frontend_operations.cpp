@@ -181,7 +181,7 @@ class FrontendOperationsReader {
                     const std::function<build::Dims(const build::Dims&)>& strides, std::optional<DataType> type = {}) {
     graph::Tensor& t = at(index);
     if (t.dims.empty()) t.dims = dims;
-    if (t.dims.empty()) node_->at("outputs").wrong("a tensor with dims; they can't be inferred here");
+    if (t.dims.empty()) node_->at("outputs").wrong("a tensor with dims; they cannot be inferred here");
     if (t.strides.empty()) t.strides = strides(t.dims);
     if (t.strides.size() != t.dims.size()) node_->at("outputs").wrong("tensors with as many strides as dims");
     settle_type(index, type);

@@ -78,7 +78,7 @@ void check_vary(const Question& question, const std::vector<Override>& overrides
   for (const auto& axis : question.vary) check_unless_added(axis);
   for (const auto& axis : question.vary)
     if (axis.name == question.axis.name)
-      throw Error(ErrorKind::usage, fmt::format("{} {}: this field is already the one to vary", place, axis.name));
+      throw Error(ErrorKind::usage, fmt::format("{} {}: this field is already varied", place, axis.name));
     else if (axis.range_is_usual)
       throw Error(ErrorKind::usage,
                   fmt::format("{} {}: give values, {}=64,128 or {}=8:64:8", place, axis.name, axis.name, axis.name));

@@ -138,13 +138,13 @@ async function update() {
   try {
     await load();
   } catch {
-    return show([note("search-index.js is missing beside this page")]);
+    return show([note("search-index.js is missing next to this page")]);
   }
   if (search.value.trim() !== query) return;
   const phrase = query.toLowerCase().replace(/\s+/g, " ");
   const words = phrase.split(" ").sort((a, b) => b.length - a.length);
   const rows = found(query).map((one) => row(one, words, phrase));
-  show(rows.length ? rows : [note("Nothing has these words. `attnprobe explain` takes whole logs and error texts.")]);
+  show(rows.length ? rows : [note("No page has these words. `attnprobe explain` reads whole logs and error texts.")]);
 }
 
 search.addEventListener("input", update);
