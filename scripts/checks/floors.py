@@ -33,9 +33,9 @@ def read_floors(problems):
     floors = {room: int(floor) for room, floor in ROW.findall((ROOT / "docs/architecture.md").read_text())}
     folders = {folder.name for folder in LIB.iterdir() if folder.is_dir()}
     for room in sorted(folders - floors.keys()):
-        problems.append(f"lib/{room} has no floor in docs/architecture.md")
+        problems.append(f"lib/{room} has no layer in docs/architecture.md")
     for room in sorted(floors.keys() - folders):
-        problems.append(f"docs/architecture.md gives a floor to lib/{room}, which there is not")
+        problems.append(f"docs/architecture.md gives a layer to lib/{room}, which does not exist")
     return floors
 
 
@@ -83,7 +83,7 @@ def check_includes(files, floors, problems):
             if room in ("", used) or used not in floors or room not in floors:
                 continue
             if used == "" or floors[used] >= floors[room]:
-                problems.append(f"{file.relative_to(ROOT)} (floor {floors[room]}) includes {other.relative_to(LIB)} (floor {floors[used]})")
+                problems.append(f"{file.relative_to(ROOT)} (layer {floors[room]}) includes {other.relative_to(LIB)} (layer {floors[used]})")
     if circle := find_circle(graph):
         problems.append("files include each other: " + " -> ".join(str(file.relative_to(LIB)) for file in circle))
     return graph
@@ -95,7 +95,7 @@ def check_stems(files, problems):
         folders[file.stem].add(file.parent.relative_to(LIB))
     for stem, places in sorted(folders.items()):
         if len(places) > 1:
-            problems.append(f"\"{stem}\" is a file in several rooms: {', '.join(sorted(map(str, places)))}")
+            problems.append(f"\"{stem}\" is a file in several modules: {', '.join(sorted(map(str, places)))}")
 
 
 def count_lines(files):
@@ -109,7 +109,7 @@ def check_shares(lines, problems):
     for room, count in lines.items():
         share = count / lines.total()
         if share > MOST_OF_LIB:
-            problems.append(f"lib/{room} has {share:.1%} of lib's lines, more than {MOST_OF_LIB:.0%}")
+            problems.append(f"lib/{room} contains {share:.1%} of lib's lines, more than {MOST_OF_LIB:.0%}")
 
 
 def check_tests(problems):

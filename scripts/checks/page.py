@@ -165,7 +165,7 @@ class Tester:
     def opens(self):
         self.page.open(self.url)
         self.facts = self.see(FACTS)
-        self.equal("its title is the matrix's", self.see("document.title"), self.facts["title"])
+        self.equal("its title is that of the matrix", self.see("document.title"), self.facts["title"])
         self.equal(
             "every config has a row, its name as plain text", self.rows(), [config["name"] for config in self.facts["configs"]]
         )
@@ -186,7 +186,7 @@ class Tester:
         self.equal("and counts them", self.count()[0], len(wanted))
         self.picture("filtered")
         self.page.type(" nothing-has-this-name")
-        self.equal("a text that nothing has leaves no row", self.rows(), [])
+        self.equal("a text that matches nothing leaves no row", self.rows(), [])
         self.expect("and the page says so", "Nothing matches" in self.text("nothing"))
         self.picture("nothing")
         self.page.click("document.querySelector('#nothing > button')")
@@ -228,8 +228,8 @@ class Tester:
         self.page.click("document.querySelector('[popovertarget=menu-gpu]')")
         self.page.click("document.querySelector('#menu-gpu .menu-title input')")
         boxes = self.see(f"{GPU_BOXES}.filter((box) => box.checked).length")
-        self.expect("the box of a family chooses its GPUs", boxes > 0)
-        self.equal("and they alone are shown", self.see(f"{COLUMNS}.length"), boxes)
+        self.expect("the box of a family selects its GPUs", boxes > 0)
+        self.equal("and only they are shown", self.see(f"{COLUMNS}.length"), boxes)
         self.page.key("Escape")
         self.picture("family")
         self.reset()
@@ -242,9 +242,9 @@ class Tester:
         self.expect("a click opens the cell", cell["config"] in text, text)
         if cell["reason"]:
             self.equal(
-                "with cuDNN's own words", self.see("document.querySelector('#cell blockquote').textContent"), cell["reason"]
+                "with cuDNN's own message", self.see("document.querySelector('#cell blockquote').textContent"), cell["reason"]
             )
-        self.expect("and the command that asks again", f"--target {cell['id']} " in text, text)
+        self.expect("and the command to ask again", f"--target {cell['id']} " in text, text)
         self.picture("cell-refused")
         self.page.key("Escape")
         self.equal("Escape closes it", self.cell_view(), None)
@@ -258,18 +258,18 @@ class Tester:
         if len(names) > 1 and self.facts["targets"] > 1:
             self.page.key("ArrowDown")
             self.page.key("ArrowRight")
-            self.equal("the arrows walk", self.focused(), self.see(f"{CELLS}[{self.facts['targets']} + 1].ariaLabel"))
+            self.equal("the arrow keys move the focus", self.focused(), self.see(f"{CELLS}[{self.facts['targets']} + 1].ariaLabel"))
         self.page.key("End", CONTROL)
         self.equal("Ctrl+End goes to the last cell", self.focused(), self.see(f"{CELLS}.at(-1).ariaLabel"))
-        self.expect("which is in sight", self.see(IN_SIGHT))
+        self.expect("which is visible", self.see(IN_SIGHT))
         self.page.key("Home")
         self.equal(
             "Home goes to the start of the row", self.focused(), self.see(f"{CELLS}.at(-{self.facts['targets']}).ariaLabel")
         )
         self.page.key("PageUp")
-        self.expect("PageUp walks", len(names) == 1 or not self.focused().startswith(f"{names[-1]} on "), self.focused())
-        self.expect("and is in sight", self.see(IN_SIGHT))
-        self.equal("one cell alone is in the order of Tab", self.see(f"{CURRENT}.length"), 1)
+        self.expect("PageUp moves up", len(names) == 1 or not self.focused().startswith(f"{names[-1]} on "), self.focused())
+        self.expect("and is visible", self.see(IN_SIGHT))
+        self.equal("Tab reaches exactly one cell", self.see(f"{CURRENT}.length"), 1)
         focused = self.focused()
         self.page.key("Enter")
         self.expect("Enter opens the cell", self.cell_view() is not None)
@@ -280,10 +280,10 @@ class Tester:
         names = {}
         for node in self.page.call("Accessibility.getFullAXTree")["nodes"]:
             names.setdefault(node.get("role", {}).get("value"), []).append(node.get("name", {}).get("value"))
-        self.equal("it is a grid to screen readers", names.get("grid"), [self.facts["title"]])
+        self.equal("screen readers see a grid", names.get("grid"), [self.facts["title"]])
         told = {place(name) for name in names.get("gridcell", [])}
         missing = [place_of(cell) for cell in self.facts["cells"] if place_of(cell) not in told]
-        self.expect("whose cells say where they are", not missing, missing[:3])
+        self.expect("whose cells have their position", not missing, missing[:3])
 
     def opens_links(self):
         measured = self.first_cell(lambda cell: cell["measured"])
@@ -316,7 +316,7 @@ class Tester:
             self.see(f"{by_id('version')}.focus()")
             self.page.key("ArrowUp")
         self.expect(
-            "an arrow key shows the version before", f"cuDNN {versions[-2]}:" in self.text("summary"), self.text("summary")
+            "an arrow key shows the previous version", f"cuDNN {versions[-2]}:" in self.text("summary"), self.text("summary")
         )
         self.page.click(by_id("switch-differs"))
         self.expect("the switch keeps what differs between versions", self.count()[1] < len(self.facts["cells"]), self.count())
@@ -325,14 +325,14 @@ class Tester:
         cell = self.refused_cell()
         self.page.click(self.cell(cell))
         self.page.click("document.querySelector('#cell .strip td:first-of-type button')")
-        self.expect("the strip of a cell leads to another version", f"cuDNN {versions[0]}" in self.cell_view(), self.cell_view())
+        self.expect("the strip of a cell opens another version", f"cuDNN {versions[0]}" in self.cell_view(), self.cell_view())
         self.page.click("document.querySelector('#cell details summary')")
         self.picture("cell-versions")
         self.page.click("[...document.querySelectorAll('#cell .strip button')].at(-1)")
         other = self.see("document.querySelector('#cell .strip [aria-current]').ariaLabel")
         self.expect("and to another GPU", f"cuDNN {versions[-1]}: " in other and cell["target"] not in other, other)
         self.page.key("Escape")
-        self.equal("whose cell has the focus then", place(self.focused()), f"{cell['config']} on {other.partition(', cuDNN')[0]}")
+        self.equal("whose cell then has the focus", place(self.focused()), f"{cell['config']} on {other.partition(', cuDNN')[0]}")
 
     def has_themes(self):
         self.no_faint_text("light", "body")
@@ -367,9 +367,9 @@ class Tester:
         legend, box = self.see(order)
         self.expect("the legend first, and the matrix in the first screen", legend < box < PHONE[1], (legend, box))
         last = self.see(f"(() => {{ {by_id('box')}.scrollTo(1e6, 0); return {COLUMNS}.at(-1).getBoundingClientRect().right; }})()")
-        self.expect("its last column is reached by scrolling the table alone", last <= PHONE[0] and not self.see(is_wide), last)
+        self.expect("scrolling only the table reaches its last column", last <= PHONE[0] and not self.see(is_wide), last)
         name = self.see(f"{ROWS}[0].cells[0].getBoundingClientRect().left")
-        self.expect("beside which the names stay", 0 <= name < 40, name)
+        self.expect("next to which the names stay", 0 <= name < 40, name)
         self.expect("no name is cut", not self.see(CUT), self.see(CUT))
         self.picture("phone")
         self.page.click(self.cell(self.facts["cells"][-1]))

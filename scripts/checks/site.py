@@ -81,9 +81,9 @@ class Tester:
         place = self.see("document.querySelector('#results [aria-selected=true]').href")
         self.page.key("Enter")
         self.see("new Promise((done) => setTimeout(done, 500))")
-        self.expect("Enter opens the one that is chosen by arrow keys", self.see("location.href") == place, self.see("location.href"))
+        self.expect("Enter opens the result selected with the arrow keys", self.see("location.href") == place, self.see("location.href"))
         anchor = self.see("document.getElementById(location.hash.slice(1)) !== null")
-        self.expect("whose heading is there", anchor)
+        self.expect("whose heading exists", anchor)
 
     def themes(self):
         self.open("index.html")

@@ -122,7 +122,7 @@ def part_random(suite):
     rows = before + [{**r, "seeds": suite.options.random} for r in rows]
     ran = [r for r in rows if r.get("status") in ("ok", "wrong_result")]
     near = [r for r in ran if r["status"] == "wrong_result" and not is_gross(r)]
-    print(f"{len(ran)} plans, {sum(r['status'] == 'wrong_result' for r in ran)} wrong, {len(near)} of them near what is allowed; {len(rows) - len(ran)} did not run")
+    print(f"{len(ran)} plans, {sum(r['status'] == 'wrong_result' for r in ran)} wrong, {len(near)} of them near the tolerance; {len(rows) - len(ran)} did not run")
     return bool(ran) and not near, {"results": rows}
 
 
@@ -131,14 +131,14 @@ def random_part(part):
     rows = part["results"]
     ran = [r for r in rows if r.get("status") in ("ok", "wrong_result")]
     right, wrong = [r for r in ran if r["status"] == "ok"], [r for r in ran if r["status"] == "wrong_result"]
-    lines = [f"{len(ran)} plans of {len({r['config'] for r in ran})} random configs: {len(right)} right, {len(wrong)} wrong, {sum(not is_gross(r) for r in wrong)} of "
-             f"these by less than {GROSS} times what is allowed; {len(rows) - len(ran)} did not run.", "",
-             "The most that right plans have of what is allowed:", "", "| type | pass | data | plans | worst element | norm |", "| --- | --- | --- | --- | --- | --- |"]
+    lines = [f"{len(ran)} plans of {len({r['config'] for r in ran})} random configs: {len(right)} correct, {len(wrong)} wrong, {sum(not is_gross(r) for r in wrong)} of "
+             f"these by less than {GROSS} times the tolerance; {len(rows) - len(ran)} did not run.", "",
+             "The largest errors of correct plans, relative to the tolerance:", "", "| type | pass | data | plans | worst element | norm |", "| --- | --- | --- | --- | --- | --- |"]
     groups = {}
     for r in right:
         groups.setdefault((r["dtype"], r["pass"], r["data"]), []).append(r)
     lines += [f"| {' | '.join(group)} | {len(found)} | {max(r['element'] for r in found):.2f} | {max(r['norm'] for r in found):.2f} |" for group, found in sorted(groups.items())]
     if wrong:
-        lines += ["", "| config | data | type | engine config | of an element's | of the norm's | what |", "| --- | --- | --- | --- | --- | --- | --- |"]
+        lines += ["", "| config | data | type | engine config | element | norm | what |", "| --- | --- | --- | --- | --- | --- | --- |"]
         lines += [f"| {r['config']} | {r['data']} | {r['dtype']} {r['pass']} | engine {r['engine']} {r['knobs']} | {r['element']:.3g} | {r['norm']:.3g} | {r['message']} |" for r in wrong]
     return lines

@@ -54,13 +54,13 @@ def run_part(part):
     ran = [c for r in rows for c in r["engine_configs"] if c["status"]]
     right = [c for c in ran if c["status"] == "ok"]
     supported = [r for r in rows if r["verdict"] == "supported"]
-    lines = [f"**{len(right)} of {len(ran)} plans of {len(rows)} configs ran and computed what the graph says**, compared with attnprobe's own interpreter of "
-             "the graph in f32 on the same GPU; every output element written, nothing outside of the tensors. "
-             f"{len(supported)} configs have a plan that is right; {sum(r['verdict'] == 'unsupported' for r in rows)} are refused by cuDNN.", "",
+    lines = [f"**{len(right)} of {len(ran)} plans of {len(rows)} configs ran and computed the correct results**, compared with attnprobe's own interpreter of "
+             "the graph in f32 on the same GPU; every output element written, nothing outside the tensors. "
+             f"{len(supported)} configs have a correct plan; {sum(r['verdict'] == 'unsupported' for r in rows)} are refused by cuDNN.", "",
              "Errors are the norm of the difference over the norm of the reference. Times: CUDA events, L2 flushed before each sample, everything queued before "
              "the start, less the time of the events around an empty kernel, the GPU at rest for twice as long as it works; " + ("models until the noise is below 0.5 % or stable, features 0.1 s each."
               if any(r["timing"] == "standard" for r in rows) else "0.1 s of GPU time each.") + " FLOP are those of the unmasked scores; the peak is that of the "
-             "tensor cores at the highest SM clock that CUDA tells; memory-bound shapes are given in percent of the memory's bandwidth.", ""]
+             "tensor cores at the highest SM clock that CUDA reports; memory-bound shapes are given as a percentage of the memory's bandwidth.", ""]
     if part.get("note"):
         lines += [part["note"], ""]
     calls = part.get("calls", [])
@@ -70,17 +70,17 @@ def run_part(part):
     lines += [""] if calls else []
     found = list(faults(rows))
     if found:
-        lines += [f"### Plans that cuDNN builds and that do not work ({len(found)}; `--errata FILE` writes them in cudnn-frontend's format)", "",
+        lines += [f"### Plans that cuDNN builds but that do not work ({len(found)}; `--errata FILE` writes them in cudnn-frontend's format)", "",
                   "| config | engine config | status | what | cudnn-frontend |", "| --- | --- | --- | --- | --- |"]
         lines += [f"| {r['config']} | {knobs(c)} | {c['status']} | {' '.join(str(c['message']).split())} | {'refuses it' if r['frontend_refuses'] else 'builds it'} |" for r, c in found]
         lines.append("")
     failed = [(r, c) for r in rows for c in r["engine_configs"] if c["plan"] != "CUDNN_STATUS_SUCCESS"]
     if failed:
-        lines += ["Plans that pass cuDNN's check and do not compile: " + "; ".join(f"{r['config']} {knobs(c)}: {c['plan']}" for r, c in failed) + ".", ""]
+        lines += ["Plans that pass cuDNN's check but do not compile: " + "; ".join(f"{r['config']} {knobs(c)}: {c['plan']}" for r, c in failed) + ".", ""]
     unsteady = sorted({f"{r['config']}, {knobs(c)}" for r in rows for c in r["engine_configs"] if c["deterministic"] is False})
     if unsteady:
-        lines += [f"Bits differ from run to run without a NONDETERMINISTIC note of cuDNN's ({len(unsteady)}): " + "; ".join(unsteady) + ".", ""]
-    lines += ["### The fastest right plan of each config", "",
+        lines += [f"Bits differ from run to run, without a NONDETERMINISTIC note from cuDNN ({len(unsteady)}): " + "; ".join(unsteady) + ".", ""]
+    lines += ["### The fastest correct plan of each config", "",
               "| config | graph | engine config | error | ms | noise | hot | CUDA graph | TFLOP/s | % of peak | GB/s | % of bandwidth | first choice slower by |",
               "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"]
     for r in rows:
@@ -99,7 +99,7 @@ def run_part(part):
 def again_part(part):
     rows = part["results"]
     worst = max((abs(r["difference"]) for r in rows), default=0)
-    return [f"{len(rows)} plans timed in two runs of the program: the medians differ by {100 * worst:.2f} % at most.", "",
+    return [f"{len(rows)} plans timed in two runs of the program: the medians differ by at most {100 * worst:.2f} %.", "",
             "| config | engine config | first ms | second ms | difference |", "| --- | --- | --- | --- | --- |"] + [
         f"| {r['config']} | {knobs(r)} | {r['first_ms']:.5g} | {r['second_ms']:.5g} | {100 * r['difference']:+.2f} % |" for r in rows]
 
@@ -117,7 +117,7 @@ def plan_lines(rows, *columns):
 
 def counted(rows):
     plans = [c for r in rows for c in r["engine_configs"]]
-    return f"{sum(c['status'] == 'ok' for c in plans)} of {len(plans)} plans are right."
+    return f"{sum(c['status'] == 'ok' for c in plans)} of {len(plans)} plans are correct."
 
 
 def regimes_part(part):
@@ -138,9 +138,9 @@ def logs_part(part):
     agree = sum(g["compared"] and not g["differences"] for g in graphs)
     ran = [n for g in graphs for n in g["plans_run"].items()]
     right, plans = sum(n for status, n in ran if status == "ok"), sum(n for _, n in ran)
-    lines = [f"{len(rows)} logs of frameworks, {len(graphs)} operation graphs: {agree} answered again as the log says (candidates, ranks, engine configs, reasons), "
-             f"{sum(g['recognised'] for g in graphs)} recognised exactly. {right} of {plans} plans run from the log alone are right.", "",
-             "| log | graph | viable of candidates | as in the log | verdict | plans run | what its user saw |", "| --- | --- | --- | --- | --- | --- | --- |"]
+    lines = [f"{len(rows)} logs of frameworks, {len(graphs)} operation graphs: {agree} got the same answers as in the log (candidates, ranks, engine configs, reasons), "
+             f"{sum(g['recognised'] for g in graphs)} recognised exactly. {right} of {plans} plans, run from nothing but the log, are correct.", "",
+             "| log | graph | viable of candidates | as in the log | verdict | plans run | result for the user |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for r in rows:
         exception = " ".join((r["exception"] or "it ran").split()).replace("|", "\\|")[:160]
         for g in r["graphs"] or [{}]:
@@ -161,7 +161,7 @@ def pytorch_part(part):
 
 
 TITLES = {"tests": "Tests that need a GPU", "run": "Every shipped config, executed", "again": "Two runs", "regimes": "Kinds of data", "random": "Random plans", "sweep": "Every engine and knob", "several": "Several GPUs", "logs": "Logs of frameworks, replayed",
-          "pytorch": "Beside PyTorch",
+          "pytorch": "Compared with PyTorch",
           "walk": "The real GPU and the simulated one"}
 WRITERS = {"tests": lambda part: [part["summary"]], "run": run_part, "again": again_part, "regimes": regimes_part, "random": random_part, "sweep": sweep_part, "several": several_part, "logs": logs_part, "pytorch": pytorch_part, "walk": walk_part}
 
@@ -171,11 +171,11 @@ def findings(parts):
     if "walk" in parts and parts["walk"]["compared_with"]:
         rows = parts["walk"]["results"]
         equal = sum(r["equal_to_simulated"] and r["plans_equal_to_simulated"] for r in rows)
-        yield f"{equal} of {len(rows)} configs walk on the real GPU exactly as on the simulated one."
+        yield f"{equal} of {len(rows)} configs give exactly the same answers on the real GPU as on the simulated one."
     if "run" in parts:
         ran = [c for r in parts["run"]["results"] for c in r["engine_configs"] if c["status"]]
         right = sum(c["status"] == "ok" for c in ran)
-        yield f"{right} of {len(ran)} plans that cuDNN proposes compute what the graph says; {len(ran) - right} crash or are wrong."
+        yield f"{right} of {len(ran)} plans that cuDNN proposes compute correct results; {len(ran) - right} crash or are wrong."
 
 
 def markdown(report):

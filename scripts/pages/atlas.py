@@ -274,7 +274,7 @@ def refusals_table(matrix, version):
             cell = matrix.cell(config, gpu, version)
             if gpu not in matrix.dead and cell["verdict"] != "supported":
                 rows[config, cell["category"] or cell["verdict"], short(cell["reason"])].append(gpu)
-    return table(["config", "GPUs", "category", "cuDNN's words"],
+    return table(["config", "GPUs", "category", "cuDNN's message"],
                  [[c, matrix.names(gpus), category, words] for (c, category, words), gpus in rows.items()])
 
 
@@ -286,17 +286,17 @@ def notes_tables(matrix, version):
             refused[config, words].append(gpu)
         for bug in matrix.bugs.get((config, gpu, version), ()):
             bugs[bug][config].append(gpu)
-    yield from [f"ᶠ {matrix.frontend} refuses these before it asks cuDNN, so that a program which builds its graph with it does not get them:", ""]
+    yield from [f"ᶠ {matrix.frontend} refuses these before it asks cuDNN, so a program that builds its graph with it cannot use them:", ""]
     merged = collections.defaultdict(list)
     for (config, words), gpus in refused.items():
         merged[tuple(gpus), words].append(config)
-    yield from table(["configs", "GPUs", "its words"], [[", ".join(configs), matrix.names(gpus), words] for (gpus, words), configs in merged.items()])
+    yield from table(["configs", "GPUs", "its message"], [[", ".join(configs), matrix.names(gpus), words] for (gpus, words), configs in merged.items()])
     lacking = collections.defaultdict(list)
     for config, gpu in itertools.product(matrix.configs, matrix.gpus):
         for words in matrix.lacks.get((config, gpu, version), ()):
             lacking[config, words].append(gpu)
     if lacking:
-        yield from ["ʳ By rule these need another version or GPU, though cuDNN takes them:", ""]
+        yield from ["ʳ By rule these need another version or GPU, though cuDNN accepts them:", ""]
         merged = collections.defaultdict(list)
         for (config, words), gpus in lacking.items():
             merged[tuple(gpus), words].append(config)
@@ -378,7 +378,7 @@ def markdown(matrix, about):
     yield from first_table(matrix)
     dropped = dropped_table(matrix)
     yield from ["## What newer versions dropped", ""]
-    yield from (table(["config", "GPUs", "supported by", "not by", "again by", "category", "cuDNN's words"], dropped) if dropped else
+    yield from (table(["config", "GPUs", "supported by", "not by", "again by", "category", "cuDNN's message"], dropped) if dropped else
                 ["Nothing: each version supports whatever an older one supports.", ""])
 
 

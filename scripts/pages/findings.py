@@ -295,22 +295,22 @@ class Page:
     def text(self):
         counts, every = self.counts, self.answers.every
         less = table("statement | GPU | cuDNN | refused | cuDNN's reason, of the newest of these | shown by", self.rows(self.less, False))
-        crashes = table("statement | GPU | cuDNN | crashes | what is known of it | shown by", self.rows(self.crashes, False))
+        crashes = table("statement | GPU | cuDNN | crashes | known cause | shown by", self.rows(self.crashes, False))
         more = table("statement | GPU | cuDNN | also supported | obstacle | shown by", self.rows(self.more, True))
         return f"""# Documentation against the library
 
-**Of {self.statements} statements about limits, {self.whole} are what the library does with each of {len(every)} versions, {every[0]} to {every[-1]}, on
-each GPU asked, and {self.statements - self.kept} promise something that a version refuses or crashes on. By statement, GPU and version, of
+**Of {self.statements} statements about limits, {self.whole} hold for each of {len(every)} versions, {every[0]} to {every[-1]}, on
+each GPU asked, and {self.statements - self.kept} promise something that some version refuses or that crashes it. By statement, GPU and version, of
 {sum(counts.values()):,} answers {counts['as stated']:,} are as stated. In {counts['more']:,} cuDNN supports more, in {counts['**less**']:,} less, in {counts['**other**']:,} both; in {counts[CRASHES]:,} it crashes.**
 
 {chr(10).join(self.highlights())}
 
 Each statement is asked on both sides of its limits, and between them. A program that follows a page misses whatever cuDNN supports beyond it.
 Supported means that cuDNN's support check passed for a simulated GPU: nothing was run. "but": cuDNN supports it, but a framework refuses it or a known
-bug spoils it. A page about one version, or about none, is compared with all of them; the column says which. Of Transformer Engine's table, the clauses
+bug affects it. A page about one version, or about none, is compared with all versions; the column shows which. Of Transformer Engine's table, the clauses
 about head dimensions, fp8, THD, masks together with a bias or dropout, and determinism are here. [The audit](audit.md) has whole gates.
 
-Written by `scripts/docs findings`: {self.answers.count:,} cells, asked on {self.answers.date} of cuDNN {', '.join(every)}. Each command of the three tables was run alone, with the same answer.
+Written by `scripts/docs findings`: {self.answers.count:,} cells, asked on {self.answers.date} of cuDNN {', '.join(every)}. Each command of the three tables was also run by itself, with the same answer.
 `--cudnn all` asks every cuDNN that the machine has; `attnprobe cudnn fetch 9.8` downloads one.
 
 ## Refused, although stated

@@ -9,7 +9,7 @@ import json
 BACKEND = "[cuDNN backend, Graph API](https://docs.nvidia.com/deeplearning/cudnn/developer/graph-api.html), {}"
 FPROP, BPROP = BACKEND.format("Fused Attention fprop"), BACKEND.format("Fused Attention bprop")
 FRONTEND_PAGE = "https://docs.nvidia.com/deeplearning/cudnn/frontend/latest/operations/Attention.html"
-MATRIX = f"[cudnn-frontend, Attention]({FRONTEND_PAGE}), Support Matrix, which is said to be that of cuDNN 9.18.1"
+MATRIX = f"[cudnn-frontend, Attention]({FRONTEND_PAGE}), Support Matrix, stated for cuDNN 9.18.1"
 NOTES = f"[cudnn-frontend, Attention]({FRONTEND_PAGE}), Important Notes on Support Surface"
 RELEASE = "[cuDNN backend, Release Notes](https://docs.nvidia.com/deeplearning/cudnn/backend/latest/release-notes.html), {}"
 TE = ("[Transformer Engine 2.18, fused_attn.cpp](https://github.com/NVIDIA/TransformerEngine/blob/v2.18/transformer_engine/common/fused_attn/"
@@ -96,7 +96,7 @@ def matrix():
 
 def release_notes():
     part = "cuDNN's release notes"
-    yield claim(part, "known issue: bprop does not take keys and values of length 1", RELEASE.format("9.18.1, Known Issues"), "seqlen_kv=1,2,3,8,64,65,128,256",
+    yield claim(part, "known issue: bprop does not support keys and values of length 1", RELEASE.format("9.18.1, Known Issues"), "seqlen_kv=1,2,3,8,64,65,128,256",
                 "--pass bprop --heads 4 --seqlen-q 512" + D64, EVERY, "2-256")
     yield claim(part, "new in 9.18.1: bprop of ragged sequences (THD) on Ampere and RTX PRO 6000",
                 RELEASE.format("9.18.1, Key Features and Enhancements"), "layout=bshd,thd", BACK + D64 + " --mask padding",
@@ -121,10 +121,10 @@ def transformer_engine():
     for targets, takes in (("a100", "bshd"), ("h100,b200", "bshd, thd")):
         yield claim(part, "inference: ragged sequences (THD) on Hopper and newer only", TE, "layout=bshd,thd", PREFILL + D64 + " --mask padding",
                     targets, takes)
-    yield claim(part, "a causal mask aligned to the bottom right takes no more queries than keys", TE, "seqlen_q=1,2,63,64,128,256,448,511,512,513,576,640,1000,1024",
+    yield claim(part, "a causal mask aligned to the bottom right needs at least as many keys as queries", TE, "seqlen_q=1,2,63,64,128,256,448,511,512,513,576,640,1000,1024",
                 "--heads 4 --seqlen-kv 512" + D64 + " --mask causal_bottom_right", "a100,h100,b200", "1-512")
     for option in ("--bias 1hss", "--dropout 0.125 --pass fprop_train"):
-        yield claim(part, f"no padding mask beside {'a bias' if 'bias' in option else 'dropout'}", TE, "mask=none,causal,padding,padding_causal",
+        yield claim(part, f"no padding mask with {'a bias' if 'bias' in option else 'dropout'}", TE, "mask=none,causal,padding,padding_causal",
                     "--heads 4 --seqlen 512" + D64 + " " + option, "a100,h100,b200", "none, causal")
     yield claim(part, "training, Blackwell: deterministic from cuDNN 9.18.1", TE, "deterministic=false,true", BACK + D64, "b200",
                 [("", "false"), ("9.18.1", "false, true")])
@@ -142,17 +142,17 @@ CLAIMS = [*backend(), *matrix(), *release_notes(), *transformer_engine()]
 
 # The main findings: the sentence, and the table, statement, GPU and version in which it must be found (scripts/docs findings).
 HIGHLIGHTS = [
-    ("The fused attention for short sequences that the backend's documentation describes is gone from cuDNN 9.25.1 on: 9.24.1 supports it on A100, "
+    ("The fused attention for short sequences that the backend's documentation describes no longer exists from cuDNN 9.25.1 on: 9.24.1 supports it on A100, "
      "H100 and B200, 9.25.1 on no GPU asked. An L40S never had it: its shared memory is too small.", "less", "Mha-fprop: the head dimension is 64", "a100", "9.25.1"),
     ("Up to 9.24.1 Mha-bprop checks neither the head dimension nor a length above 512 nor strides: it accepts what the documentation "
-     "forbids, so the program has to keep the limits.", "more", "Mha-bprop: the head dimension is 64", "h100", "9.24.1"),
+     "forbids, so the program must check the limits itself.", "more", "Mha-bprop: the head dimension is 64", "h100", "9.24.1"),
     ("Softcap in the backward pass is refused on Ampere and consumer Blackwell by every version, though the support matrix lists it for every GPU.",
      "less", "bprop: softcap, on every GPU", "a100", "9.28.1"),
     ("fp8 on Hopper: the backward pass supports only head dimension 128 with every version, and decode is refused from 9.10.2 on; the support matrix "
      "says up to 256 for both.", "less", "Hopper, bprop, fp8: head dimensions are multiples of 16 up to 256", "h100", "9.28.1"),
     ("Head dimensions of f16 inference no longer end at 128 or 256: from 9.10.2 on every multiple of 8 that was asked, up to 1024, is "
      "supported on A100, L40S, H100, B200 and RTX 5090.", "more", "Ampere and Ada, prefill, f16: head dimensions are multiples of 8 up to 256", "a100", "9.10.2"),
-    ("Transformer Engine's table to 2.18 keeps inference in THD on Ampere, padding masks together with a bias or dropout, and deterministic training on sm_120 "
+    ("Up to 2.18, Transformer Engine's table keeps inference in THD on Ampere, padding masks together with a bias or dropout, and deterministic training on sm_120 "
      "from cuDNN, which supports them.", "more", "training, sm_120: from cuDNN 9.18.1, and never deterministic", "rtx5090", "9.28.1"),
     ("Varying lengths in the backward pass, as cudnn-frontend 1.26 and newer build it, crash cuDNN 9.8 and 9.9.", "crashes",
      "bprop: padded and ragged sequences, on every GPU", "h100", "9.9.0"),

@@ -77,7 +77,7 @@ def page_for(data):
         lines += table(["release", "date", "cuDNN", "cudnn-frontend"], rows) + [""]
     rows = [["`%s`" % r["id"], words_for(r["when"]), r["message"], r["change"], span_in_words(r), r["status"],
              "[%s](%s)" % (r["source"]["text"], r["source"]["url"])] for r in data["rules"]]
-    return lines + table(["rule", "refused if", "its words", "what to change", "since", "then", "source"], rows) + [""]
+    return lines + table(["rule", "refused if", "its message", "what to change", "since", "then", "source"], rows) + [""]
 
 
 def page():
