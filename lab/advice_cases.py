@@ -31,7 +31,7 @@ def qkv(batch=2, tokens=512, heads=8, head_dim=64, kv_heads=None, dtype=jnp.bflo
 
 CASES = [
     ("mask of integers", "torch", "m = torch.ones(512, 512, dtype=torch.int64, device='cuda'); sdpa(*qkv(), attn_mask=m)", "sdpa(*qkv(), attn_mask=torch.ones(512, 512, dtype=torch.int64, device='cuda').bool())"),
-    ("f32 mask beside bf16", "torch", "sdpa(*qkv(), attn_mask=torch.zeros(512, 512, device='cuda'))", "sdpa(*qkv(), attn_mask=torch.zeros(512, 512, device='cuda').to(bf16))"),
+    ("f32 mask with bf16 inputs", "torch", "sdpa(*qkv(), attn_mask=torch.zeros(512, 512, device='cuda'))", "sdpa(*qkv(), attn_mask=torch.zeros(512, 512, device='cuda').to(bf16))"),
     ("mask and is_causal", "torch", "sdpa(*qkv(), attn_mask=torch.ones(512, 512, dtype=torch.bool, device='cuda'), is_causal=True)", "sdpa(*qkv(), is_causal=True)"),
     ("types differ", "torch", "q, k, v = qkv(); sdpa(q, k.half(), v)", "q, k, v = qkv(); sdpa(q, k.half().to(q.dtype), v)"),
     ("devices differ", "torch", "q, k, v = qkv(); sdpa(q, k.cpu(), v)", "q, k, v = qkv(); sdpa(q, k.cpu().to(q.device), v)"),
@@ -74,7 +74,7 @@ CASES = [
     ("Transformer, batches that differ", "torch", "nn.Transformer(64, 4, 1, 1, 64).cuda()(t(10, 2, 64, dtype=f32), t(10, 3, 64, dtype=f32))", "nn.Transformer(64, 4, 1, 1, 64).cuda()(t(10, 2, 64, dtype=f32), t(10, 2, 64, dtype=f32))"),
     ("causal bias and is_causal", "torch", "from torch.nn.attention.bias import causal_lower_right\nsdpa(*qkv(), attn_mask=causal_lower_right(512, 512), is_causal=True)", "from torch.nn.attention.bias import causal_lower_right\nsdpa(*qkv(), attn_mask=causal_lower_right(512, 512))"),
     ("a backend by its name", "torch", "with sdpa_kernel('flash'): sdpa(*qkv())", "with sdpa_kernel(B.FLASH_ATTENTION): sdpa(*qkv())"),
-    ("a backend that is called otherwise", "torch", "with sdpa_kernel(B.FLASH): sdpa(*qkv())", "with sdpa_kernel(B.FLASH_ATTENTION): sdpa(*qkv())"),
+    ("a backend by a wrong name", "torch", "with sdpa_kernel(B.FLASH): sdpa(*qkv())", "with sdpa_kernel(B.FLASH_ATTENTION): sdpa(*qkv())"),
     ("nested and dense", "torch", "n = torch.nested.nested_tensor([t(5, 8, 64), t(7, 8, 64)], layout=torch.jagged).transpose(1, 2); k = t(2, 8, 7, 64); sdpa(n, k, k)", "n = torch.nested.nested_tensor([t(5, 8, 64), t(7, 8, 64)], layout=torch.jagged).transpose(1, 2); sdpa(n, n, n)"),
     ("a very large batch", "torch", "q = t(70000, 1, 16, 64)\nwith sdpa_kernel(B.EFFICIENT_ATTENTION): F.scaled_dot_product_attention(q, q, q)", "q = t(70000, 1, 16, 64)\nwith sdpa_kernel(B.EFFICIENT_ATTENTION): torch.cat([F.scaled_dot_product_attention(x, x, x) for x in q.split(60000)])"),
     ("key and value of two lengths", "torch", "with sdpa_kernel(B.EFFICIENT_ATTENTION): F.scaled_dot_product_attention(t(2, 8, 64, 64), t(2, 8, 64, 64), t(2, 8, 32, 64))", "with sdpa_kernel(B.EFFICIENT_ATTENTION): F.scaled_dot_product_attention(t(2, 8, 64, 64), t(2, 8, 64, 64), t(2, 8, 64, 64))"),
@@ -96,7 +96,7 @@ CASES = [
     ("mask of floats", "jax", "dpa(*qkv(), mask=jnp.ones((1, 1, 512, 512)))", "dpa(*qkv(), mask=jnp.ones((1, 1, 512, 512), dtype=bool))"),
     ("mask of another rank", "jax", "dpa(*qkv(), mask=jnp.ones((512, 512), dtype=bool))", "dpa(*qkv(), mask=jnp.ones((1, 1, 512, 512), dtype=bool))"),
     ("bias of another shape", "jax", "dpa(*qkv(), bias=jnp.ones((1, 3, 512, 512), jnp.bfloat16))", "dpa(*qkv(), bias=jnp.ones((1, 8, 512, 512), jnp.bfloat16))"),
-    ("an implementation that is not there", "jax", "dpa(*qkv(), implementation='flash')", "dpa(*qkv(), implementation='cudnn')"),
+    ("an implementation that does not exist", "jax", "dpa(*qkv(), implementation='flash')", "dpa(*qkv(), implementation='cudnn')"),
     ("lengths of keys in int64", "jax", "jax.config.update('jax_enable_x64', True); dpa(*qkv(), key_value_seq_lengths=jnp.array([5, 7]))", "jax.config.update('jax_enable_x64', True); dpa(*qkv(), key_value_seq_lengths=jnp.array([5, 7], dtype=jnp.int32))"),
     ("values of another head_dim", "jax", "q, k, v = qkv(); dpa(q, k, v[..., :32])", "q, k, v = qkv(); dpa(q, k, v)[..., :32]"),
     ("three dimensions", "jax", "q, k, v = qkv(); dpa(q, k, v[0])", "q, k, v = qkv(); dpa(q, k, v)"),

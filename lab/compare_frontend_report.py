@@ -9,10 +9,10 @@ CATEGORIES = {
     "agree_supported": "both: supported",
     "agree_unsupported": "both: cuDNN refuses",
     "agree_died": "both: cuDNN crashes or fails",
-    "rule_supported": "cudnn-frontend's rule refuses, cuDNN would take it",
+    "rule_supported": "cudnn-frontend's rule refuses, cuDNN would support it",
     "rule_unsupported": "cudnn-frontend's rule refuses, cuDNN too",
     "rule_died": "cudnn-frontend's rule refuses, cuDNN crashes or fails",
-    "rule_refused": "cudnn-frontend's rule refuses, attnprobe takes no such config",
+    "rule_refused": "cudnn-frontend's rule refuses, attnprobe rejects the config",
     "not_expressible": "no cudnn-frontend API for it",
     "explained": "differ, explained",
     "disagree": "differ",
@@ -54,7 +54,7 @@ def predictions(rows):
     """The kinds of differences between attnprobe's predictions of cudnn-frontend's refusals and the real ones."""
     kinds = {}
     for row in rows:
-        if row["prediction"] in (None, "no refusal, rightly", "refusal, same words"):
+        if row["prediction"] in (None, "correctly no refusal", "refusal, same message"):
             continue
         said = row["result"]["frontend"]
         key = (row["prediction"], said.get("id", ""), one_line(row["frontend"]["message"], 120))
@@ -131,22 +131,22 @@ def markdown(report):
                for rows in report["by_target"].values())
     refused = sum(n for rows in report["by_target"].values() for name, n in rows.items() if name.startswith("rule_"))
     lines = [f"# attnprobe and cudnn-frontend {report['frontend']}, cuDNN {report['cudnn']}", "",
-             f"**Of {report['pairs']} answers about {report['configs']} random configs {same} are the same, {refused} are refused by rules of cudnn-frontend's "
-             f"own, {len(report['explained'])} differ for a reason that is known, {len(report['disagreements'])} differ.**", "",
+             f"**Of {report['pairs']} answers about {report['configs']} random configs {same} are the same, {refused} are refused by cudnn-frontend's own "
+             f"rules, {len(report['explained'])} differ for a known reason, {len(report['disagreements'])} differ.**", "",
              *provenance.table(report, made=f"by `lab/compare-frontend` in {report['seconds']} s"), *table("target", report["by_target"]), *table("pass", report["by_pass"])]
     if report["engine_lists"]:
         lines += [f"Surviving engine configs where both say supported: {counted(report['engine_lists'])}", ""]
     if report["predictions"]:
-        lines += [f"attnprobe's own word on cudnn-frontend's rules: {counted(report['predictions'])}", ""]
+        lines += [f"attnprobe's predictions of cudnn-frontend's refusals: {counted(report['predictions'])}", ""]
     lines += cases("Disagreements", report["disagreements"], 1000)
-    lines += cases("Another implementation than cudnn-frontend's choice", report["other_implementation"])
-    lines += bullets("Where attnprobe's word on cudnn-frontend's rules is another", [
+    lines += cases("Implementations other than cudnn-frontend's choice", report["other_implementation"])
+    lines += bullets("Wrong predictions of cudnn-frontend's refusals", [
         f"{kind['count']} × {kind['kind']}: attnprobe says \"{one_line(kind['attnprobe'], 120)}\" ({kind['rule']}), cudnn-frontend "
         f"\"{kind['frontend']}\"; {kind['example']}: `{json.dumps(kind['config'])}`" for kind in report["wrong_predictions"]])
     for name, entry in report["explanations"].items():
         if entry["count"]:
             lines += [f"**Explained: {name}** ({entry['count']}). {entry['text']}", ""]
-    lines += ["## What cudnn-frontend refuses by its own rules", "", "| its words | cuDNN would take it | cuDNN refuses too | other |",
+    lines += ["## What cudnn-frontend refuses by its own rules", "", "| message | cuDNN would support it | cuDNN refuses too | other |",
               "| --- | --: | --: | --: |"]
     for rule in report["rules"][:40]:
         text, other = rule["text"].replace("|", "/"), rule.get("died", 0) + rule.get("refused", 0)
@@ -155,5 +155,5 @@ def markdown(report):
     lines += cases("cuDNN crashes or fails for both", report["died"])
     lines += cases("Explained differences", report["explained"])
     lines += bullets("What cudnn-frontend has no API for", [f"{n} × {text}" for text, n in report["not_expressible"].items()])
-    lines += bullets("Configs that attnprobe does not take", [text[:300] for text in report["refused_by_attnprobe"][:MOST_CASES]])
+    lines += bullets("Configs that attnprobe rejects", [text[:300] for text in report["refused_by_attnprobe"][:MOST_CASES]])
     return "\n".join(lines) + "\n"

@@ -167,7 +167,7 @@ def compare(program, cudnn, with_jax):
     for name, option, happened, call, answer in asked:
         counts[name, happened, answer.result()] += 1
         if answer.result() != happened:
-            differences.append(f"{option} '{json.dumps(call)}': {happened}, attnprobe says {answer.result()}")
+            differences.append(f"{option} '{json.dumps(call)}': {happened}, attnprobe answers {answer.result()}")
     for (name, happened, told), count in counts.items():
         print(f"{name}: {count} {happened}, attnprobe: {told}")
     print(*differences, f"{sum(counts.values())} calls, {len(differences)} differences", sep="\n")

@@ -104,12 +104,12 @@ def complaint(ended, named=(), is_text=True, tells=False):
         return f"it did not end within {ended.seconds:.0f} s"
     if ended.code < 0:
         name = signal.Signals(-ended.code).name
-        return f"signal {name}" + (", its limit of processor time" if name == "SIGXCPU" else "")
+        return f"signal {name}" + (", its processor time limit" if name == "SIGXCPU" else "")
     if ended.code not in CONVENTIONAL:
         return f"exit code {ended.code}"
     for word in ("critical:", "unexpected:", "Sanitizer", "runtime error:", "terminate called"):
         if word in ended.errors:
-            return f"it says {shown(ended.errors)}"
+            return f"it prints {shown(ended.errors)}"
     if ended.memory > MOST_MEMORY:
         return f"it used {ended.memory >> 10} MiB"
     if ended.code in (2, 3) and "error:" not in ended.errors and not (tells and ended.out):

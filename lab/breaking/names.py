@@ -62,7 +62,7 @@ def problem_csv(text, _):
     for row in rows:
         for cell in row:
             if re.match(r"[=+\-@\t\r]", cell) and not re.fullmatch(r"-?[\d.e+-]+", cell):
-                return f"a cell that a spreadsheet takes for a formula: {cell[:60]!a}"
+                return f"a cell that a spreadsheet reads as a formula: {cell[:60]!a}"
 
 
 def problem_junit(text, _):
@@ -174,5 +174,5 @@ def run(settings, options, folder):
 
 
 def summary(counts):
-    return f"{len(NAMES)} names as of configs, of GPUs and as ids of GPUs: {counts['files']} files of {len(PROBE_FORMATS)} formats " \
-           f"read back, {counts['refused']} combinations refused with a sentence"
+    return f"{len(NAMES)} names, each of configs, of GPUs and as GPU ids: {counts['files']} files of {len(PROBE_FORMATS)} formats " \
+           f"read back, {counts['refused']} combinations refused with a message"
