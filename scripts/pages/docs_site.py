@@ -118,7 +118,7 @@ class Site:
         for entry in self.entries():
             source = entry["page"]
             if source in self.pages:
-                self.errors.append(f"docs/navigation.json: {source} stands there twice")
+                self.errors.append(f"docs/navigation.json: {source} appears twice")
             elif source in generated:
                 self.pages[source] = Page(source, entry.get("label"), generated[source])
             elif (ROOT / source).is_file():
@@ -316,7 +316,7 @@ def main():
         parser.error(f"--program: there is no {options.program}; scripts/quickstart builds build/attnprobe")
     folder = options.output
     if folder.is_dir() and any(folder.iterdir()) and not (folder / "search-index.js").exists():
-        parser.error(f"--output: {folder} holds something that is no site of this script")
+        parser.error(f"--output: {folder} contains something that this script did not write")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     site = Site(str(options.program.resolve()), options.pages)

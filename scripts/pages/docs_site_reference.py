@@ -59,7 +59,7 @@ def command_page(program, words):
 def commands(program):
     text = said(program, "--help")
     names = [row[0] for title, section in sections_of(text) if title == "Subcommands" for row in rows_of(section)]
-    lines = ["# Commands and options", "", "What `attnprobe COMMAND --help` prints, of each command. Without a command `attnprobe probe` is meant.", ""]
+    lines = ["# Commands and options", "", "The output of `attnprobe COMMAND --help` for each command. `attnprobe` without a command is `attnprobe probe`.", ""]
     lines += ["Exit codes" + escaped(text.partition("\nExit codes")[2]).replace("\n", " "), ""]
     for name in names:
         lines += command_page(program, [name])
@@ -103,8 +103,8 @@ def report(program):
     schema = json.loads(said(program, "schema", "report"))
     fields = Fields(schema)
     lines = ["# Fields of a report", "",
-             "What `attnprobe schema report` says, as tables: of `--format json`, of a matrix's report.json, and a line of `jsonl` is one result. "
-             "Within `attnprobe/report/1` fields are added, and none is taken away.", "", "## report", ""]
+             "The output of `attnprobe schema report` as tables. It describes `--format json` and a matrix's report.json; a line of `jsonl` is one result. "
+             "Within `attnprobe/report/1` fields may be added but are never removed.", "", "## report", ""]
     lines += fields.table(schema)
     for name, definition in fields.definitions.items():
         lines += [f"## {name}", "", escaped(definition.get("description", "")), "", *fields.table(definition)]

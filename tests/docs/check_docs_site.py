@@ -26,7 +26,7 @@ A = """# A page
 [itself](#one--two) [no heading](#three) [another's](../README.md#nothing) [no page](b.md) [a file](../CMakeLists.txt) [outside](../../x) ![no picture](c.png)
 """
 WANTED = {
-    "docs/navigation.json: docs/a.md stands there twice",
+    "docs/navigation.json: docs/a.md appears twice",
     "docs/navigation.json: there is no page docs/gone.md",
     "docs/navigation.json lacks docs/forgotten.md",
     "docs/a.md: #three: docs/a.md has no heading #three",

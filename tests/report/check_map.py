@@ -74,7 +74,7 @@ class Tester(PageTester):
             self.page.open(self.url + self.address_of(place))
             text = self.see("document.getElementById('point').innerText")
             told = point.get("reason", "") if wanted else "Not asked"
-            self.expect(f"a point that was {'' if wanted else 'not '}asked says its answer and why", point["answer"] in text and told in text, (point, text))
+            self.expect(f"a point that was {'' if wanted else 'not '}asked shows its answer and reason", point["answer"] in text and told in text, (point, text))
             self.see(f"document.querySelectorAll('canvas')[{place[0]}].focus()")
             step = "ArrowRight" if place[1] + 1 < len(self.data["across"]["values"]) else "ArrowLeft"
             self.page.key(step)
@@ -95,7 +95,7 @@ class Tester(PageTester):
             if len({point["answer"] for _, point, _ in row}) == 1 and reasons and unasked:
                 self.page.open(self.url + self.address_of((number, unasked[0], y)))
                 text = self.see("document.getElementById('point').innerText")
-                self.expect("a point that was not asked says why a neighbour is refused", any(reason in text for reason in reasons), text)
+                self.expect("a point that was not asked shows why a neighbour is refused", any(reason in text for reason in reasons), text)
                 return
 
     def remembers(self):

@@ -122,12 +122,12 @@ class Tester(PageTester):
         self.equal("the browser's button closes it", self.view()["dialog"], False)
         self.equal("and the filter stays", self.view()["rows"], filtered["rows"])
         self.back()
-        self.equal("once more takes the filter back", self.view()["rows"], usual["rows"])
+        self.equal("a second time removes the filter", self.view()["rows"], usual["rows"])
         self.click("#grid tbody td:not(.since)")
         self.page.key("Escape")
         self.see("new Promise((done) => { const wait = (left) => (location.hash && left ? setTimeout(wait, 50, left - 1) : done()); wait(100); })")
         self.page.frame()
-        self.equal("a cell that is closed leaves no step behind", (self.address(), self.view()["dialog"]), ("", False))
+        self.equal("closing a cell leaves no step in the history", (self.address(), self.view()["dialog"]), ("", False))
 
     def counts_follow(self):
         self.open("")
@@ -149,7 +149,7 @@ class Tester(PageTester):
         count = sum(cell["gpu"] == gpu for cell in cells)
         shown = self.see(f"document.querySelector('#menu-gpu input[value=\"{gpu}\"]')?.parentNode.querySelector('.choice-count').textContent ?? ''")
         if shown:
-            self.equal("a menu says how many cells each choice shows", shown, f"{count:,}")
+            self.equal("a menu shows how many cells each choice has", shown, f"{count:,}")
 
     def pivots(self):
         field = next((name for name in ("head_dim_qk", "seqlen_q") if len({str(cell["fields"].get(name)) for cell in self.cells}) > 1), None)
@@ -185,7 +185,7 @@ class Tester(PageTester):
         wanted = "never" if first is None else ("≤ " if first == self.versions[0] else "") + first.removesuffix(".0")
         label = json.dumps(f"{cell['config']} on {cell['gpuName']}: ")
         shown = self.see(f"[...document.querySelectorAll('#grid tbody td')].find((node) => node.ariaLabel?.startsWith({label})).textContent")
-        self.equal("cells may say since which cuDNN they are yes", shown, wanted)
+        self.equal("cells may show the first cuDNN that says yes", shown, wanted)
 
     def saves(self):
         self.open("#verdict=no")

@@ -64,7 +64,7 @@ class Tester(PageTester):
                     if self.pictures:
                         self.page.screenshot(self.pictures / f"{name.split('#')[0].replace('/', '-').removesuffix('.html')}-{kind}-{scheme}.png")
                 wide = self.see("document.documentElement.scrollWidth > innerWidth")
-                self.expect(f"{name}, {kind}: nothing is beside the screen", not wide)
+                self.expect(f"{name}, {kind}: nothing is outside the screen", not wide)
         self.page.media()
         self.page.size(*DESKTOP)
 
@@ -82,7 +82,7 @@ class Tester(PageTester):
             self.expect(f"{place} shows the answer and its reason", cell.startswith("no on h200") and "not a multiple of 8" in cell, cell)
         self.expect("a name is text", self.see("document.querySelector('h1').textContent") == "odd heads, <b>60</b>")
         self.page.click("document.querySelector('[data-gpu=t4] td a')")
-        self.expect("a click chooses another", self.see("document.getElementById('cell').textContent").startswith("no on t4"))
+        self.expect("a click selects another", self.see("document.getElementById('cell').textContent").startswith("no on t4"))
         self.open(f"{odd}/index.html#h200/9.0")
         self.expect("a missing answer is reported", "was not asked" in self.see("document.getElementById('cell').textContent"))
         self.page.click("document.getElementById('theme')")

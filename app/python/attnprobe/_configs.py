@@ -95,7 +95,7 @@ def version_of(cudnn: Any, option: str = "cudnn") -> Optional[str]:
         return str(os.fspath(cudnn))
     if isinstance(cudnn, float):
         raise UsageError(f'{option}: {cudnn} is a number, and 9.2 equals 9.20; write "{cudnn}"')
-    raise UsageError(f'{option}: {cudnn!r} is no cuDNN; allowed: a version ("9.14"), a folder, a libcudnn.so.9')
+    raise UsageError(f'{option}: {cudnn!r} is not a cuDNN; allowed: a version ("9.14"), a folder, a libcudnn.so.9')
 
 
 def words_of(value: Union[None, str, Sequence[str]], option: str) -> Union[None, str, List[str]]:
