@@ -88,7 +88,7 @@ int Baseline::finish(const report::CellTable& table, const std::vector<bool>& ha
     if (has_expectation[cell.place.config] && !answer.met && !answer.environment_broken) report.missed.push_back(&cell);
   }
   bool is_written = false;
-  // In a first lock everything is new.
+  // In a first lock file, everything is new.
   if (!before_.cells.empty() || !report.missed.empty()) print_text(baseline_text(report, terminal_style(false)));
   if (options_.update && unasked == 0) {
     const report::BaselineLock now = report::lock_of(table, asked_);

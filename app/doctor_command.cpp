@@ -92,7 +92,7 @@ int doctor_of_machine(const DoctorOptions& options) {
     print_text("what is here\n" + table_of(diagnosis.parts) + "\nwhat works (each was tried)\n" +
                table_of(diagnosis.abilities));
     if (python)
-      print_text(fmt::format("\nthis Python environment, {} (attnprobe doctor --python {} says more)\n{}{}",
+      print_text(fmt::format("\nthis Python environment, {} (attnprobe doctor --python {} shows more)\n{}{}",
                              python->python, shell_word(python->python), table_of(first_parts(*python)),
                              extras_text(*python)));
   }
@@ -124,7 +124,7 @@ int doctor_of_process(const DoctorOptions& options) {
                     library.path + (library.deleted ? " (removed or replaced since)" : "")});
   print_text(verdict_text(found.problems) +
              fmt::format("\nwhat process {} has loaded: {}\n", found.pid, found.command) +
-             (rows.empty() ? "  nothing of cuDNN or CUDA yet\n" : report::aligned(rows, 2)));
+             (rows.empty() ? "  no library of cuDNN or CUDA yet\n" : report::aligned(rows, 2)));
   return environment_code(found.problems);
 }
 

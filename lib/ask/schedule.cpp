@@ -61,7 +61,7 @@ bool runs_plans(const gpu::Target& target, const PlanOptions& options) {
   return target.kind == gpu::Kind::device && (probe::executes(plans) || plans == probe::Plans::automatic);
 }
 
-// Some workers always wait for a GPU, and their cores would be idle. So there are twice as many workers as cores,
+// Some workers always wait for a GPU, and their cores would otherwise be idle. So there are twice as many workers as cores,
 // unless options.jobs says otherwise; at most one per core builds. Of 320 random configs on an H100 with 16 cores,
 // workers waited 224 of 1,024 seconds. The additional workers begin after the first answer, because the driver opens a
 // GPU for one process after the other.

@@ -213,7 +213,7 @@ std::string why_no_graph(const Replay& replay) {
   if (history.ends_in_entry) add("it ends in the middle of an entry");
   if (history.parts > 0) add(fmt::format("it shows {} tensors and operations, but not their graph", history.parts));
   if (!incomplete.empty())
-    return fmt::format("{}: the log is incomplete ({}) and shows no operation graph. Give the whole log", name,
+    return fmt::format("{}: the log is incomplete ({}) and contains no operation graph. Give the whole log", name,
                        incomplete);
   return fmt::format(
       "{}: the log contains no operation graph. Either the call was refused before cuDNN was asked, or the log is "

@@ -320,7 +320,7 @@ def first_table(matrix):
 
 
 def dropped_table(matrix):
-    """Lists the cells that a version refuses and the version before it supported."""
+    """Lists the cells that a version refuses but the previous version supported."""
     rows = collections.defaultdict(list)
     for config, gpu in itertools.product(matrix.configs, matrix.gpus):
         for i, (old, new) in enumerate(itertools.pairwise(matrix.versions), 1):

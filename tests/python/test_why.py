@@ -1,4 +1,4 @@
-"""attnprobe.torch.why and attnprobe.jax.why, on tensors outside a GPU."""
+"""attnprobe.torch.why and attnprobe.jax.why, on tensors that are not on a GPU."""
 
 import importlib.util
 import json

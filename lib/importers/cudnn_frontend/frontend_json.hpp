@@ -16,7 +16,7 @@ namespace attnprobe::importers {
 class FrontendPlace : public JsonView {
  public:
   explicit FrontendPlace(const Json& whole) : JsonView(whole, {"cudnn-frontend's JSON"}) {}
-  FrontendPlace(JsonView view) : JsonView(std::move(view)) {}  // NOLINT: implicit conversion is meant
+  FrontendPlace(JsonView view) : JsonView(std::move(view)) {}  // NOLINT: implicit conversion is intended
 
   /// "<place>: <value> is not allowed; allowed: …".
   [[noreturn]] void wrong(const std::string& allowed) const;

@@ -53,7 +53,7 @@ class LogImport {
     for (const auto& operation : outer)
       if (const log::LogNode* graph = operation.tree->find("subgraph"))
         for (auto& each : finder.of_score_graph(*graph)) inner.push_back(std::move(each));
-    if (outer.empty()) throw Error(ErrorKind::usage, "cuDNN log: the message shows no operation");
+    if (outer.empty()) throw Error(ErrorKind::usage, "cuDNN log: the message contains no operation");
     for (const auto* list : {&outer, &std::as_const(inner)})
       for (const auto& operation : *list) tensors_.show(operation);
     for (const auto& operation : outer) add(operation, result_.graph.operations);

@@ -342,7 +342,8 @@ class Evaluation {
 
 Shape four(const std::vector<int64_t>& values) {
   Shape all{1, 1, 1, 1};
-  if (values.size() > all.size()) throw Error(ErrorKind::internal, "the reference knows tensors of at most four dims");
+  if (values.size() > all.size())
+    throw Error(ErrorKind::internal, "the reference supports tensors of at most four dims");
   std::copy(values.begin(), values.end(), all.end() - static_cast<std::ptrdiff_t>(values.size()));
   return all;
 }
