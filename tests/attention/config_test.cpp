@@ -478,7 +478,7 @@ TEST_CASE("A number out of range is refused", "[config][errors]") {
   CHECK(refusal(config(R"("batch": 18446744073709551615)")) == "bert.json: /batch: 18446744073709551615" + range);
 }
 
-TEST_CASE("A number that does not fit a double is a usage error", "[config][errors]") {
+TEST_CASE("A number that does not fit in a double is a usage error", "[config][errors]") {
   CHECK_THAT(refusal(config(R"("scale": 1e999)")), StartsWith("bert.json"));
 }
 
