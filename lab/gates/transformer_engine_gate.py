@@ -115,7 +115,7 @@ def word_of(shape, call):
 
 
 def parameters(call, torch, gate):
-    """A call's keys as AttentionParams' fields. The bias' shape is a word until 2.18, four sizes after it."""
+    """A call's keys as AttentionParams' fields. The bias's shape is a word until 2.18, and four sizes after that."""
     fp8 = call["fp8_recipe"] is not None
     dtype = {"f16": torch.float16, "bf16": torch.bfloat16, "f32": torch.float32, "fp8_e4m3": torch.float8_e4m3fn}[call["dtype"]]
     window = None

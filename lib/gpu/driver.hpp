@@ -40,7 +40,7 @@ std::filesystem::path find_null_driver();
 
 /// Loads the null driver as libcuda.so.1, before cuDNN is loaded. Then support checks find a driver and plans compile,
 /// but nothing can run. Never call it in a process that uses a real GPU. Throws Error(environment) if the file is
-/// missing, does not load, or a driver is loaded already.
+/// missing, does not load, or a driver is already loaded.
 void load_null_driver();
 
 /// Whether load_null_driver() was called in this process.

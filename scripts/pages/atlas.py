@@ -9,9 +9,9 @@ atlas.md becomes a page of the site; atlas.html is the page of the matrix.
   scripts/docs atlas --docs DIR                   write to DIR instead of build/pages, where scripts/docs site looks
 
 atlas.md covers all versions. So does atlas.html if it stays below 8 MB (22 versions: 7.3 MB). Otherwise it has ten versions, or those
-of --page LIST. The ten are the oldest, the newest, the one compared with a real GPU, and those with most changes. attnprobe's cache
-keeps the
-answers, so no question is asked twice. Needs no GPU, 2 GB in DIR for 22 versions, and only Python's standard library.
+of --page LIST. The ten are the oldest, the newest, the one compared with a real GPU, and those with the most changes. attnprobe's
+cache keeps the answers, so no question is asked twice. Needs no GPU, 2 GB in DIR for 22 versions, and only Python's standard
+library.
 """
 import argparse
 import collections

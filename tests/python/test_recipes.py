@@ -41,7 +41,7 @@ class Recipes(test_ci.Job):
                          GITHUB_STEP_SUMMARY=str(self.folder / "summary.md"), **variables)
 
     def new(self, steps):
-        """The job's steps that were not run yet: installing takes long, so it is done once."""
+        """The job's steps that have not run yet: installation is slow, so it happens once."""
         return steps[-1:] if self.installed else steps
 
     def shell(self, *options):

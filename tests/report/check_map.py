@@ -58,7 +58,7 @@ class Tester(PageTester):
                 label = (point["answer"], told_apart[by])
                 seen.setdefault(label, set()).add(self.colour(place))
             colours = [colour for each in seen.values() for colour in each]
-            self.expect(f"by {by} each of {len(seen)} labels has one colour of its own", len(colours) == len(set(colours)) == len(seen), seen)
+            self.expect(f"by {by} each of {len(seen)} labels has its own colour", len(colours) == len(set(colours)) == len(seen), seen)
             counts = self.see("document.getElementById('legend').innerText")
             answers = {point["answer"] for _, point, _ in self.points if by != "time" or "ms" not in point} - {"invalid"}
             if by == "time":

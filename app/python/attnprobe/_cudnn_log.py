@@ -1,6 +1,6 @@
 """Enables cuDNN's log in this process for a while.
 
-If cuDNN is loaded already, sets its log callback (cudnnSetCallback works at any time). Otherwise sets the environment
+If cuDNN is already loaded, sets its log callback (cudnnSetCallback works at any time). Otherwise sets the environment
 variables that cuDNN reads when it is loaded.
 """
 
@@ -138,7 +138,7 @@ _receiver = _Callback(_receive)
 
 def _functions_of(library: str) -> Any:
     try:
-        # RTLD_NOLOAD: only a library that is loaded already.
+        # RTLD_NOLOAD: only a library that is already loaded.
         loaded = ctypes.CDLL(library, mode=getattr(os, "RTLD_NOLOAD", 0) | os.RTLD_NOW)
         set_callback, get_callback = loaded.cudnnSetCallback, loaded.cudnnGetCallback
     except (OSError, AttributeError) as problem:

@@ -41,7 +41,7 @@ def loaded_version() -> Optional[int]:
     if path is None:
         return None
     try:
-        # RTLD_NOLOAD: only a library that is loaded already.
+        # RTLD_NOLOAD: only a library that is already loaded.
         function = ctypes.CDLL(path, mode=getattr(os, "RTLD_NOLOAD", 0) | os.RTLD_NOW).cudnnGetVersion
     except (OSError, AttributeError):
         return None

@@ -109,7 +109,7 @@ def _matrix(options: argparse.Namespace) -> int:
     code, _ = _program(*arguments)
     if code not in _ANSWERS:
         return code if code > 0 else 3
-    # For a lock, the program's report and exit code already tell what got worse.
+    # For a lock, the program's report and exit code already show what got worse.
     changes, changed = ("", int("### Got worse" in _text(out / "report.md"))) if lock else _changes(options.baseline, out, options.fail_on)
     report = _text(out / "report.md")
     comment = _comment(report, changes)
