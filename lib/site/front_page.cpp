@@ -24,7 +24,7 @@ std::string config_row(const Axes& axes, const Answers& answers, size_t config) 
     const Word word = answers.newest(config, t).word;
     asked += word == Word::not_asked ? 0 : 1;
     yes += word == Word::yes ? 1 : 0;
-    // The field has no text: its colour shows the answer, and the link's title states it for readers who cannot see
+    // The cell has no text: its colour shows the answer, and the link's title states it for readers who cannot see
     // colours.
     cells +=
         word == Word::not_asked

@@ -1,4 +1,4 @@
-// Interactive parts of a page: search, the answer of a field, theme. Without scripts, only links to fields fail.
+// Interactive parts of a page: search, the answer of a cell, theme. Without scripts, only links to cells fail.
 
 'use strict';
 
