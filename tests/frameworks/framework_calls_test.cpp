@@ -221,6 +221,15 @@ TEST_CASE("calls are read from the lines of a program, without duplicates", "[fr
         "PyTorch 2.16.0 (rules of 2.15.0)");
 }
 
+TEST_CASE("a report around a program is not one call", "[frameworks]") {
+  const std::string report =
+      "Training goes NaN (cuDNN attention)\n\nimport torch\nq = torch.randn(1, 8, 704, 64, device=\"cuda\", dtype=torch.bfloat16)\n"
+      "out = torch.nn.functional.scaled_dot_product_attention(q, q, q)\n";
+  const auto calls = parse_calls({Caller::torch}, report, "report.txt");
+  REQUIRE(calls.size() == 1);
+  CHECK(calls.front().graphs.front().seqlen_q == 704);
+}
+
 TEST_CASE("a meaningless call is an error with its location", "[frameworks]") {
   const std::string tensor = "[2, 8, 512, 64]";
   const std::pair<std::string, const char*> cases[] = {

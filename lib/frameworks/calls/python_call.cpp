@@ -16,7 +16,8 @@ bool is_python_call(std::string_view text, std::string_view function) {
   const size_t at = text.find(function);
   if (at == std::string_view::npos) return false;
   std::string_view before = text.substr(0, at);
-  before.remove_prefix(before.rfind('=') + 1);  // "out = F."
+  if (before.find('\n') != std::string_view::npos) return false;  // a call within a program
+  before.remove_prefix(before.rfind('=') + 1);                    // "out = F."
   const size_t after = text.find_first_not_of(' ', at + function.size());
   const auto may_be_before = [](char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == ' ';
