@@ -35,6 +35,19 @@ bool is_line_of_log(std::string_view line) {
   return line.find("! ") != std::string_view::npos && has_words(line.substr(0, 200), marker);
 }
 
+// Whether the words before a match show that the message was only expected, or did not appear: "except X", "we did not
+// see X".
+bool is_not_said(std::string_view before) {
+  constexpr size_t reach = 96;
+  static const RE2 source(
+      "^[+\\- ]*except \\(?(?:[\\w.]+, ?)*[\\w.]*$|\\b(?:isinstance|assertRaises\\w*|pytest\\.raises)\\([^)]*$",
+      exact_case());
+  static const RE2 denial(
+      "\\b(?:did|does|do)(?:n't| ?\\*{0,2}not\\*{0,2}) (?:confirm|show|see|observe|report|reproduce)\\b[^.;:]{0,60}$",
+      any_case());
+  return has_words(before, source) || has_words(before.substr(before.size() - std::min(before.size(), reach)), denial);
+}
+
 // The reason in a line, as in cuDNN's log or in a program's message.
 log::Reason reason_in(std::string_view line, size_t at) {
   log::Reason reason;
@@ -205,6 +218,7 @@ class MessageFinder::State {
     const LineStart& start = *at;
     const size_t line_end = next == starts_.end() ? text_.size() : next->offset;
     const std::string_view line = std::string_view(text_).substr(start.offset, line_end - start.offset);
+    if (is_not_said(line.substr(0, begin - start.offset))) return false;
     Place place;
     place.said = text_.substr(begin, std::min(size, longest_said));
     place.first_line = start.number;
