@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 
 #include "base/number.hpp"
@@ -20,8 +21,10 @@ const Program* program_of(std::string path) {
   constexpr std::string_view packages = "-packages/";
   const size_t root = path.rfind(packages);
   if (root != std::string::npos) path.erase(0, root + packages.size());
+  // "vllm-0.9.1/" is vLLM's folder; "triton-env/" is not of Triton.
   const auto is_edge = [&](size_t at) {
-    return at >= path.size() || std::string_view("/.\"-").find(path[at]) != std::string_view::npos;
+    return at >= path.size() || std::string_view("/.\"").find(path[at]) != std::string_view::npos ||
+           (path[at] == '-' && at + 1 < path.size() && std::isdigit(static_cast<unsigned char>(path[at + 1])) != 0);
   };
   const Program* found = nullptr;
   size_t furthest = 0;
@@ -39,12 +42,28 @@ const Program* program_of(std::string path) {
   return found;
 }
 
+// Python's own modules only pass an error on: "…/lib/python3.12/importlib/__init__.py", "<frozen importlib._bootstrap>".
+bool is_of_python(std::string_view path) {
+  static const RE2 own(
+      "^<frozen |[/\\\\][Ll]ib(?:64)?[/\\\\](?:python3\\.\\d+[/\\\\])?(?:importlib|ctypes|runpy|subprocess|threading|contextlib|"
+      "concurrent|multiprocessing)\\b",
+      exact_case());
+  return has_words(path, own) && path.find("-packages") == std::string_view::npos;
+}
+
 // "…/site-packages/sklearn/…": sklearn.
 std::string folder_of_module(const std::string& path) {
   static const RE2 folder("(?:site|dist)-packages[/\\\\]([\\w-]+)[/\\\\.]");
   std::string name;
   RE2::PartialMatch(path, folder, &name);
   return name;
+}
+
+// A dotted name in source, "import torch.nn", or in a list of packages is not a logger.
+bool is_log_line(std::string_view line) {
+  static const RE2 level(
+      "\\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL|INFO|DEBUG)\\b|\\[[EWF]:|^[EWF]\\d{4} |Error: |Warning: ", exact_case());
+  return has_words(line, level);
 }
 
 void find_raised(TextFacts& facts, std::string_view page) {
@@ -63,7 +82,7 @@ void find_raised(TextFacts& facts, std::string_view page) {
     ++number;
     std::string name;
     if (RE2::PartialMatch(piece(line), frame, &path)) {
-      deepest = path;
+      if (!is_of_python(path)) deepest = path;
     } else if (RE2::PartialMatch(piece(line), error, &name)) {
       raised = {nullptr, "", "", std::string(trim(line)), deepest, number, false};
       if (!deepest.empty()) {
@@ -80,7 +99,8 @@ void find_raised(TextFacts& facts, std::string_view page) {
           raised.how = "the name in its message";
         }
       deepest.clear();
-    } else if (raised.message.empty() && RE2::PartialMatch(piece(line), logger, &name) && program_of(name) != nullptr) {
+    } else if (raised.message.empty() && is_log_line(line) && RE2::PartialMatch(piece(line), logger, &name) &&
+               program_of(name) != nullptr) {
       raised = {program_of(name), "", "its logger", std::string(trim(line)), name, number, false};
     }
   }
@@ -95,7 +115,7 @@ void find_raised(TextFacts& facts, std::string_view page) {
 void find_trouble(TextFacts& facts, std::string_view page) {
   static const Worded<Trouble> kinds[] = {
       {Trouble::hang,
-       "\\bhangs?\\b|\\bhung\\b|\\bstalls?\\b|never (?:comes? back|returns?|finish\\w*|ends)|deadlock|\\bstuck\\b|freez"},
+       "\\bhangs?\\b|\\bhung\\b|\\bstalls?\\b|never (?:comes? back|returns?|finish\\w*|ends)|deadlock|\\bstuck\\b(?: ?[^ \\w]|$| [^a]| a[^t]| at (?:\\D|\\d+ ?%))|freez"},
       {Trouble::varies,
        "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)"},
       {Trouble::wrong,
@@ -104,7 +124,9 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|SIGABRT|SIGFPE|\\baborts?\\b"},
       {Trouble::compile_time,
-       "compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:for|each|every)|plan building|"
+       "compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:for|each|every)|plan (?:building|builds?\\b)|"
+       "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
+       "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
        "memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape)"},
       {Trouble::slow,
        "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},
