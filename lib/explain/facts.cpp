@@ -130,7 +130,7 @@ void add_sms(PlacedFacts& place) {
 void add_versions(PlacedFacts& place) {
   static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
   static const RE2 in_words(
-      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?: version|_version)?['\"]?(?: is| at|:)?[ :=v-]{1,24}['\"]?(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version)?['\"]?(?: is| at|:)?[ :=v-]{1,24}[*'\"]{0,2}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
       any_case());
   for (const RE2* versions : {&of_files, &in_words})
     each_match(*versions, place.text, [&](const std::string* words, size_t at) {
@@ -144,7 +144,9 @@ void add_versions(PlacedFacts& place) {
       "\\bcudnn [\\d.]{3,8}(?:,| and| to| ->| or|/) ?(?:cudnn )?(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
   each_match(others, place.text,
              [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });
-  static const RE2 of_logs("\\bcudnn \\(v(\\d{5,6}) ", any_case());
+  // "CuDNN (v91900 ", "cuDNN version: 8907", "cudnn 90000".
+  static const RE2 of_logs("\\bcudnn(?: \\(v|(?:[-_ ]backend)?(?:[_ ]version)?['\"]?[ :=]{1,3})(8\\d{3}|9\\d{4})\\b",
+                           any_case());
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
   });

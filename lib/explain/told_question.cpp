@@ -171,7 +171,7 @@ void read_mask(Reader& reader) {
   static const RE2 q_lengths = any("query lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)"),
                    kv_lengths = any("key lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)");
   static const RE2 packed = any(
-      "\\bthd\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|cu_seq_?lens?|\\bjagged\\b|cumulative (?:sequence )?lengths");
+      "\\bthd\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|\\bcu_seq_?lens?(?:_\\w+)?(?: ?= ?(?:[^N\\s]|N[^o])|[^\\w =]| [^=]|$)|\\bjagged\\b|cumulative (?:sequence )?lengths");
   Json mask = Json::object();
   read_windows(reader, mask);
   if (reader.says(causal)) mask["causal"] = true;
@@ -226,7 +226,7 @@ void read_sizes(Reader& reader) {
   static const SizeForm forms[] = {
       {"head_dim_v", 1024, "\\b(?:d_v|head_?dim_v) ?[=:]? ?(\\d{2,4})\\b"},
       {"head_dim_qk", 1024,
-       "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d_?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
+       "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
       {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()},
       {"heads_kv", 1024,
        "\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
@@ -259,6 +259,32 @@ void read_sizes(Reader& reader) {
     });
     if (field == "block" && reader.says(paged)) reader.set("paged", Json{{"block_size", 64}});
   }
+}
+
+// "fails if seq_len_kv == 0": the last batch entry has no keys.
+void read_empty_keys(Reader& reader) {
+  static const RE2 empty = any(
+      "\\b(?:seq_?lens?_?kv|s_?kv|kv_(?:seq_?)?lens?) ?(?:==?|of|is) ?0\\b|\\bzero[- ]length (?:keys?|kv|sequences)|\\bbatch entr(?:y|ies) without keys");
+  constexpr int64_t usual_length = 1024, most_batch = 64;
+  if (!reader.says(empty)) return;
+  const auto told = [&](std::string_view field, int64_t otherwise) {
+    for (const ToldField& one : reader.question.fields)
+      if (one.field == field) return one.value.get<int64_t>();
+    return otherwise;
+  };
+  if (!reader.question.tells("batch")) reader.set("batch", int64_t{2});
+  const int64_t queries = told("seqlen_q", usual_length);
+  const auto batch = static_cast<size_t>(std::clamp<int64_t>(told("batch", 2), 2, most_batch));
+  if (told("batch", 2) != static_cast<int64_t>(batch)) return;
+  std::vector<int64_t> lengths(batch, told("seqlen_kv", queries));
+  lengths.back() = 0;
+  Json mask = {{"padding", true}, {"seqlens_q", std::vector<int64_t>(batch, queries)}, {"seqlens_kv", lengths}};
+  for (ToldField& one : reader.question.fields)
+    if (one.field == "mask") {
+      one.value.update(mask);
+      return;
+    }
+  reader.set("mask", mask);
 }
 
 void read_types(Reader& reader) {
@@ -301,6 +327,8 @@ void read_features(Reader& reader) {
   static const RE2 boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b"),
                    softcap = any("soft[- _]?cap\\w*(?: ?(?:of|is|=|:))* ?(\\d+(?:\\.\\d+)?)"),
                    dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?(0?\\.\\d+)");
+  static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b");
+  reader.each(of_convolutions, [](const std::string*) { return true; });  // not read as attention's
   if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
     reader.set("pass", "bprop");
   if (reader.says(alibi)) reader.set("alibi", true);
@@ -386,6 +414,7 @@ ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
   read_tuples(reader, heads_third);
   read_mask(reader);
   read_sizes(reader);
+  read_empty_keys(reader);
   read_features(reader);
   ToldQuestion question = std::move(reader.question);
   if (question.framework.starts_with("jax") && question.tells("layout"))

@@ -12,7 +12,8 @@ namespace {
 struct Form {
   Form(const char* name, const std::string& words, const char* major)
       : framework(name),
-        pattern("(?:" + words + ")(?:[ _]version)?['\"]?[ :=v]{1,4}['\"]?(" + major + "\\.\\d{1,2}(?:\\.\\d+)?)",
+        pattern("(?:" + words + ")(?:[ _](?:version|nightly))?['\"]?[ :=v]{1,4}['\"]?(" + major +
+                    "\\.\\d{1,2}(?:\\.\\d+)?)",
                 any_case()) {}
 
   static RE2::Options any_case() {
