@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "explain/text_answer.hpp"
+#include "explain/words.hpp"
 #include "rules/bug_sightings.hpp"
 
 namespace attnprobe::explain {
@@ -81,6 +82,12 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
   return std::nullopt;
 }
 
+// Whether the question is the text's: with more assumptions, only a refusal of every variant is an answer.
+bool is_told(const Asked& asked) {
+  constexpr size_t most_assumed = 3;
+  return asked.untold.size() <= most_assumed;
+}
+
 // The known bug that affects the question, if nothing refuses the question.
 std::optional<Refusal> warning_of(const Asked& asked) {
   if (asked.result.warnings.empty()) return std::nullopt;
@@ -94,11 +101,11 @@ std::optional<Refusal> warning_of(const Asked& asked) {
 }
 
 // The cost of a new shape.
-std::optional<Refusal> plans_of(const Asked& asked) {
-  if (asked.plans.text.empty()) return std::nullopt;
-  Refusal refusal = reading("plans", Layer::framework, asked.result.frameworks.front().title,
+Refusal plans_of(const Asked& asked) {
+  const bool is_read = !asked.plans.text.empty();
+  Refusal refusal = reading("plans", Layer::framework, is_read ? asked.result.frameworks.front().title : "the program",
                             "cuDNN builds a plan for each new shape, which takes time and memory; nothing was refused");
-  refusal.means = fmt::format("{}: {}", asked.result.frameworks.front().title, asked.plans.text);
+  if (is_read) refusal.means = fmt::format("{}: {}", asked.result.frameworks.front().title, asked.plans.text);
   refusal.next = "round the lengths up to a few sizes, with a padding mask, so that plans are used again";
   refusal.source = asked.plans.source.text;
   return refusal;
@@ -192,6 +199,29 @@ const Refusal* message_of(const TextAnswer& answer) {
   return found == answer.refusals.end() ? nullptr : &*found;
 }
 
+// Whether the text is about an attention that is not cuDNN's SDPA: it names another kernel, and cuDNN at most among its
+// packages and libraries.
+bool is_about_another_kernel(std::string_view page) {
+  static const RE2 linear("linear[_ ]attention|kimi_delta|\\bKDA\\b|gated[_ ]delta", any_case()),
+      softmax("sdpa|scaled_dot_product|dot_product_attention|flash|softmax", any_case());
+  static const RE2 other(
+      "flex_?attention|flex attention|EFFICIENT_ATTENTION|memory[- _]efficient attention|xformers|"
+      "\\bflashinfer\\.(?:prefill|decode|single|batch)|\\bggml_|magi_attention",
+      any_case());
+  static const RE2 listed("^[^\\n]*(?:nvidia[-_]cudnn|libcudnn\\w*\\.so|cudnn version|cudnn64_|cudnn_\\w+64_)[^\\n]*$",
+                          any_case()),
+      cudnn("cudnn", any_case());
+  if (has_words(page, linear)) return !has_words(page, softmax);
+  if (!has_words(page, other)) return false;
+  for (size_t begin = 0; begin < page.size();) {
+    const size_t end = std::min(page.find('\n', begin), page.size());
+    const std::string_view line = page.substr(begin, end - begin);
+    if (has_words(line, cudnn) && !has_words(line, listed)) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
 // Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked) {
   for (const auto& bug : asked.bugs) {
@@ -222,7 +252,8 @@ std::string whom_asked(const Asked& asked) {
 
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with) {
   const TextFacts& facts = findings.facts;
-  if (findings.pasted.empty() || facts.is_about_others() || !facts.other_gpus.empty() || facts.raised.is_outside)
+  if (findings.pasted.empty() || facts.is_about_others() || is_about_another_kernel(findings.pasted) ||
+      !facts.other_gpus.empty() || facts.raised.is_outside)
     return;
   const ToldQuestion question = read_question(findings.pasted, facts);
   const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
@@ -231,8 +262,11 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
                                    [](const ToldField& one) { return one.value.is_number(); });
   const Refusal* message = message_of(answer);
+  // Wrong numbers, a crash or a hang: known bugs of that cuDNN on that GPU may fit, whatever the sizes.
+  const bool is_symptom = message != nullptr && message->layer == Layer::execution && !facts.target().empty() &&
+                          (!facts.versions.empty() || !cudnns_brought(facts).empty());
   // The message is sufficient; the question would consist mostly of assumptions.
-  if (message != nullptr && sizes < (message->says_why ? 2 : 1)) return;
+  if (message != nullptr && !is_symptom && sizes < (message->says_why ? 2 : 1)) return;
   const auto asked = ask(question, facts, with);
   if (!asked) return;
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
@@ -274,7 +308,8 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (found->layer == message->layer && found->id != "accepted") found->means = message->means;
     static_cast<Place&>(*found) = *message;
   } else {
-    add_bugs(answer, asked);
+    const bool is_placed = !facts.target().empty() || !facts.versions.empty() || !facts.frameworks.empty();
+    if (is_placed) add_bugs(answer, asked);  // otherwise every text would have them
     const bool fails_later = facts.trouble == Trouble::hang || facts.trouble == Trouble::crash ||
                              facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;
     if (fails_later) {
@@ -283,9 +318,10 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       found = plans_of(asked);
     } else if (asked.is_established) {
       found = refusal_of(asked);
-      if (!found && facts.asks) found = warning_of(asked);
+      if (!found && facts.asks && is_told(asked)) found = warning_of(asked);
     }
-    if (!found && asked.depends_on.empty() && is_free(asked.result) && (facts.asks || facts.trouble == Trouble::slow))
+    if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) &&
+        (facts.asks || facts.trouble == Trouble::slow))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))

@@ -165,21 +165,22 @@ void add_read(Lines& lines, const TextAnswer& answer, const Refusal* first) {
   lines.add(first == nullptr || first->line.empty() ? "read" : "", told);
 }
 
+void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) {
+  for (const auto& bug : answer.bugs)
+    if (bug.id != shown)
+      lines.add("possible", fmt::format("known bug {} ({}): {} {}", bug.id, bug.versions, bug.what, bug.advice));
+}
+
 void add_refusal(Lines& lines, const Refusal& refusal, const TextAnswer& answer, bool details) {
   lines.add_prose("means", refusal.means);
   for (size_t i = 0; i < refusal.causes.size() && (details || i < 2); ++i)
     lines.add(i == 0 ? (refusal.causes.size() > 1 ? "likely" : "because") : "",
               (i == 0 ? "" : "or ") + refusal.causes[i]);
+  add_bugs(lines, answer, refusal.id);
   lines.add("asked", answer.asked);
   lines.add("missing", answer.missing);
   lines.add_prose("fix", refusal.next);
   lines.add(refusal.next.empty() ? "fix" : "", refusal.help);
-}
-
-void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) {
-  for (const auto& bug : answer.bugs)
-    if (bug.id != shown)
-      lines.add("possible", fmt::format("known bug {} ({}): {} {}", bug.id, bug.versions, bug.what, bug.advice));
 }
 
 // `told`: refusals already printed.
@@ -194,6 +195,11 @@ void add_call(Lines& lines, const TextCall& call, const TextAnswer& told) {
   if (!call.change.empty()) lines.add("fix", call.change);
   for (const auto& need : call.needs) lines.add("needs", need);
   for (const auto& bug : call.bugs) lines.add("possible", fmt::format("known bug (cuDNN {}): {}", call.cudnn, bug));
+}
+
+// Nothing in the answer explains a failure of the call.
+bool is_accepted(const TextCall& call) {
+  return call.is_taken && call.needs.empty() && call.bugs.empty();
 }
 
 std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
@@ -232,7 +238,10 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
   if (call_leads(explained)) {
     lines.headline(explained.calls.front().says);
     for (const auto& call : explained.calls) add_call(lines, call, text);
-    if (!text.refusals.empty()) lines.add_quote("read", place_of(text.refusals.front()), text.refusals.front().line);
+    if (!text.refusals.empty())
+      lines.add_quote("read", place_of(text.refusals.front()), text.refusals.front().line);
+    else if (std::all_of(explained.calls.begin(), explained.calls.end(), is_accepted))
+      lines.add("missing", text.missing);
     return lines.text(next);
   }
   if (messages_lead(replay, text)) {
@@ -240,7 +249,6 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
     lines.headline(with_id(first, style));
     add_refusal(lines, first, text, style.details);
     add_read(lines, text, &first);
-    add_bugs(lines, text, first.id);
     for (const auto& call : explained.calls) add_call(lines, call, text);
     if (!text.callers.empty()) lines.add("caller", fmt::format("{}", text.callers.front()));
     for (size_t i = 1; i < text.refusals.size() && i < 9; ++i)

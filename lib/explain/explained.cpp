@@ -25,6 +25,12 @@ std::string paragraph(const std::string& id, const std::string& what, const std:
   return text;
 }
 
+bool is_failure_of_unknown(const TextFacts& facts) {
+  const bool fails_later =
+      facts.trouble == Trouble::crash || facts.trouble == Trouble::hang || facts.trouble == Trouble::wrong;
+  return fails_later && facts.target().empty() && facts.frameworks.empty() && facts.versions.empty();
+}
+
 // A notebook is read as the text of its cells, other files unchanged.
 void give_shown(const replay::GiveText& give, const std::function<void(std::string_view)>& take, std::string* problem) {
   constexpr size_t most_bytes = size_t{64} << 20, telling = 64;
@@ -81,7 +87,10 @@ Explained explain(const std::string& name, const std::string& called, const repl
   explained.answer = answer_of(findings, shows_graphs(explained.replay));
   const std::vector<DocumentQuestion> documents =
       explained.replay.graphs.empty() ? questions_of_document(source) : std::vector<DocumentQuestion>();
-  const std::vector<AnsweredCall> calls = answer_calls(source, findings.facts, with);
+  std::vector<AnsweredCall> calls = answer_calls(source, findings.facts, with);
+  // If neither GPU nor release is known, an accepted call explains no crash and no wrong number.
+  if (is_failure_of_unknown(findings.facts))
+    std::erase_if(calls, [](const auto& one) { return one.call.is_taken && one.asked.bugs.empty(); });
   for (const AnsweredCall& one : calls) explained.calls.push_back(one.call);
   const bool was_asked = std::any_of(
       explained.replay.graphs.begin(), explained.replay.graphs.end(),
@@ -93,8 +102,10 @@ Explained explain(const std::string& name, const std::string& called, const repl
   else if (explained.replay.graphs.empty() && calls.empty())
     add_asked(explained.answer, findings, with);
   else if (explained.replay.graphs.empty() && !explained.answer.refusals.empty()) {
-    const auto refused = std::find_if(calls.begin(), calls.end(), [](const auto& one) { return !one.call.is_taken; });
-    const AnsweredCall& failing = refused == calls.end() ? calls.front() : *refused;
+    auto found = std::find_if(calls.begin(), calls.end(), [](const auto& one) { return !one.call.is_taken; });
+    if (found == calls.end())
+      found = std::find_if(calls.begin(), calls.end(), [](const auto& one) { return !one.asked.bugs.empty(); });
+    const AnsweredCall& failing = found == calls.end() ? calls.front() : *found;
     add_answer(explained.answer, findings.facts, failing.asked, failing.call.line);
   }
   if (explained.is_established()) return explained;

@@ -71,7 +71,7 @@ void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked
 // A short message could come from any program, so the text must be about attention, cuDNN or CUDA's libraries.
 bool is_founded(const Refusal& refusal, const TextFacts& facts) {
   static const RE2 telling(
-      "attention|attn|sdpa|flash|cudnn|nvrtc|cuda|libcu|driver|GPU|nccl|engine config|execution plan|Matmul_|\\bquery|head",
+      "attention|attn|sdpa|flash|cudnn|transformer_engine|nvrtc|cuda|libcu|driver|GPU|nccl|engine config|execution plan|Matmul_|\\bquery|head",
       any_case());
   constexpr size_t long_enough = 32;
   return facts.speaks_of_attention || facts.speaks_of_cudnn || refusal.said.size() >= long_enough ||
@@ -132,8 +132,12 @@ void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
 
 std::string missing_fact(const TextFacts& facts) {
   if (facts.has_frames && !facts.has_error) return "the last line of the traceback, which is the error itself";
-  if (facts.trouble == Trouble::wrong || facts.trouble == Trouble::hang || facts.trouble == Trouble::crash)
-    return "the shape, mask and data type of the call, the GPU and the version of cuDNN";
+  if (facts.trouble == Trouble::wrong || facts.trouble == Trouble::hang || facts.trouble == Trouble::crash) {
+    std::vector<std::string> missing = {"the shape, mask and data type of the call"};
+    if (facts.target().empty()) missing.emplace_back("the GPU");
+    if (facts.versions.empty() && cudnns_brought(facts).empty()) missing.emplace_back("the version of cuDNN");
+    return fmt::format("{}", fmt::join(missing, ", "));
+  }
   if (facts.frameworks.empty() && facts.versions.empty())
     return "the release of the framework or of cuDNN, with the call's shape and mask";
   return "the error message, or the call with its shape, mask and data type";
