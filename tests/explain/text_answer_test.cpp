@@ -343,4 +343,106 @@ TEST_CASE("A cause that the text's cuDNN cannot have is omitted", "[explain]") {
   CHECK(causes_of(warning + "\ncuDNN 9.19.0").find("9.5.1") == std::string::npos);
 }
 
+TEST_CASE("Words of another context are no evidence", "[explain]") {
+  // A folder of the user, and Python's own modules, raise nothing.
+  const TextAnswer folder = answer_to(
+      "  File \"/data/triton-env/cudnn-frontend/python/cudnn/__init__.py\", line 15, in <module>\n"
+      "  File \"/home/me/.conda/envs/triton-env/lib/python3.12/importlib/__init__.py\", line 90, in import_module\n"
+      "ModuleNotFoundError: No module named 'cudnn._compiled_module'\n");
+  REQUIRE_FALSE(folder.refusals.empty());
+  CHECK(folder.refusals.front().id == "env-frontend-missing");
+  // Source and lists of packages are not log lines.
+  for (const char* line : {"import sageattention.core, torch", "[pip3] onnxruntime==1.28.0", "@torch.compile()"}) {
+    INFO(line);
+    TextFacts facts;
+    add_facts_of_page(facts, "attention with cuDNN is odd\n" + std::string(line) + "\n");
+    CHECK(facts.raised.program == nullptr);
+  }
+  // An expected exception, and a message that did not appear.
+  CHECK_FALSE(
+      is_established(answer_to("cuDNN attention is not used:\n+    except cudnn.cudnnGraphNotSupportedError\n")));
+  const TextAnswer denied = answer_to(
+      "cuDNN SDPA: RuntimeError: Expected mha_graph.execute(handle).is_good() to be true, but got false. The log did **not** confirm "
+      "an old driver (CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER).");
+  REQUIRE_FALSE(denied.refusals.empty());
+  CHECK(denied.refusals.front().id == "torch-execute-failed");
+  // cuDNN of the list of packages is not the attention of the text.
+  const TextAnswer flex = asked_answer_to(
+      "FlexAttention backward crashes with an illegal memory access\n[pip3] nvidia-cudnn-cu12==9.10.2.21\n[pip3] torch==2.10.0\n");
+  CHECK(flex.asked.empty());
+  CHECK(flex.bugs.empty());
+  CHECK(asked_answer_to("FlexAttention works, cuDNN attention backward gives NaN\ntorch==2.10.0, H100").asked != "");
+  // A report about other words with the same stems.
+  CHECK_FALSE(is_established(answer_to(
+      "illegal argument in flash attention during a large prefill, deterministic: the dynamic shared memory is exceeded")));
+  CHECK_FALSE(is_established(
+      answer_to("cudnn prefill silently corrupts every batch after the first: the batch stride of Q is one token")));
+}
+
+TEST_CASE("A question that is mostly assumed is not answered by a known bug", "[explain]") {
+  const TextAnswer answer =
+      asked_answer_to("AttnDecoderRNN(hidden_size, n_words, dropout_p=0.1): RuntimeError: CuDNN error. What is wrong?");
+  CHECK(std::none_of(answer.refusals.begin(), answer.refusals.end(),
+                     [](const Refusal& one) { return one.id == "dropout_resolution"; }));
+}
+
+TEST_CASE("Notations of reports are read", "[explain]") {
+  for (const char* line : {"cudnn_backend version: 9.12.0.46", "cuDNN backend **9.12.0**", "cuDNN version: 91200"}) {
+    INFO(line);
+    TextFacts facts;
+    add_facts(facts, "attention fails\n" + std::string(line) + "\n", 1);
+    CHECK(facts.versions == std::vector<std::string>{"9.12.0"});
+  }
+  CHECK(question_in("SDPA is slow. Pytorch Nightly: 2.6.0.dev20241204+cu124").framework == "torch==2.6.0");
+  CHECK(value_of(question_in("cuDNN attention, --n-heads 24 --d-head 128"), "head_dim_qk") == 128);
+  CHECK_FALSE(question_in("cuDNN attention, cu_seqlens_q=None, cu_seqlens_kv=None").tells("layout"));
+  CHECK(value_of(question_in("cuDNN attention, cu_seqlens_q=offsets"), "layout") == "thd");
+  CHECK_FALSE(question_in("SDPA gives NaN with torch.backends.cudnn.deterministic = True").tells("deterministic"));
+  CHECK_FALSE(question_in("SDPA: dropout_p=p if not deterministic else 0.0").tells("deterministic"));
+  const ToldQuestion empty = question_in("ragged SDPA fails if some batch has seq_len_kv == 0");
+  CHECK(value_of(empty, "mask")["seqlens_kv"] == Json{1024, 0});
+  TextFacts limit, hang;
+  add_facts_of_page(limit, "head_dim limit stuck at 128, so cuDNN refuses");
+  add_facts_of_page(hang, "cuDNN attention is stuck at step 3");
+  CHECK(limit.trouble == Trouble::refused);
+  CHECK(hang.trouble == Trouble::hang);
+}
+
+TEST_CASE("Wrong numbers with a cuDNN and a GPU name the known bugs that fit", "[explain]") {
+  const TextAnswer answer = asked_answer_to(
+      "CUDNN SDPA backward results in NaN outputs\n - cudnn_frontend version: 1.14\n - cudnn_backend version: 9.12.0.46\n - GPU arch: H100 SXM");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "cudnn-attention-nan");
+  CHECK(all_of(answer).find("PyTorch 2.5") == std::string::npos);
+  CHECK(std::any_of(answer.bugs.begin(), answer.bugs.end(), [](const auto& bug) { return bug.id == "bprop_kv_128"; }));
+  const TextAnswer empty = asked_answer_to(
+      "H200, cuDNN 9.22.0: ragged SDPA returns NaN in every configuration in which some batch has seq_len_kv == 0");
+  REQUIRE_FALSE(empty.bugs.empty());
+  CHECK(empty.bugs.front().id == "empty_keys");
+}
+
+TEST_CASE("The cost of plans is recognised in its usual descriptions", "[explain]") {
+  for (const char* text : {"torch 2.11, B200: most of the time goes to cuDNN SDPA plan builds on every new batch shape",
+                           "an unusually long overhead in the first SDPA forward with cuDNN, torch 2.5 on my H100",
+                           "cuDNN SDPA on my H100, torch 2.9.1: building the graph takes 400 ms"}) {
+    INFO(text);
+    const TextAnswer answer = asked_answer_to(text);
+    REQUIRE_FALSE(answer.refusals.empty());
+    CHECK(answer.refusals.front().id == "plans");
+  }
+}
+
+TEST_CASE("Transformer Engine's libraries are recognised whatever their suffix", "[explain]") {
+  for (
+      const char* line :
+      {"OSError: /env/site-packages/transformer_engine/libtransformer_engine.so: undefined symbol: _ZN18transformer_engine9to_string",
+       "ImportError: /env/dist-packages/transformer_engine/transformer_engine_torch.cpython-310-x86_64-linux-gnu.so: undefined symbol: "
+       "_ZN5torch7Library"}) {
+    INFO(line);
+    const TextAnswer answer = answer_to(line);
+    REQUIRE_FALSE(answer.refusals.empty());
+    CHECK(answer.refusals.front().id == "env-te-library");
+  }
+}
+
 }  // namespace attnprobe::test::text_answer_test
