@@ -105,7 +105,7 @@ TEST_CASE("The specific head dimension reason takes precedence over the general 
       find_reason({status, "Embedding dim per head for q and k is not less than equal to 128 at: d_qk > 128"});
   REQUIRE(multiple != nullptr);
   CHECK(multiple != larger);
-  CHECK_THAT(multiple->meaning, ContainsSubstring("multiple of 8"));
+  CHECK_THAT(multiple->meaning, ContainsSubstring("multiples of 8"));
 }
 
 TEST_CASE("An unknown text gets the category of its status", "[reasons]") {

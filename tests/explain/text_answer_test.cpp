@@ -246,7 +246,7 @@ TEST_CASE("An error belongs to the program whose module raised it", "[explain]")
   REQUIRE_FALSE(outside.refusals.empty());
   CHECK_THAT(outside.refusals.front().headline, ContainsSubstring("FlashInfer raised this; cuDNN was not involved"));
   REQUIRE(outside.refusals.front().causes.size() == 1);
-  CHECK_THAT(outside.refusals.front().causes.front(), ContainsSubstring("the GPU of the text is sm_110"));
+  CHECK_THAT(outside.refusals.front().causes.front(), ContainsSubstring("the GPU in the text is sm_110"));
   // PyTorch's sources also have a folder named transformers.
   const TextAnswer torch = answer_to(
       "/pytorch/aten/src/ATen/native/transformers/cuda/sdp_utils.cpp:1: attention failed\nRuntimeError: attention failed somewhere\n");

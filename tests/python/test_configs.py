@@ -55,7 +55,7 @@ class Documents(unittest.TestCase):
         self.assertEqual(_configs.version_of(pathlib.Path("/x")), "/x")
         with self.assertRaisesRegex(attnprobe.UsageError, "9.2 equals 9.20"):
             _configs.version_of(9.2)
-        with self.assertRaisesRegex(attnprobe.UsageError, "no cuDNN"):
+        with self.assertRaisesRegex(attnprobe.UsageError, "not a cuDNN"):
             _configs.version_of(9)
 
     def test_matrix_documents(self):
