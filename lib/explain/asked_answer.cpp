@@ -328,6 +328,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         answer.missing = !asked.depends_on.empty() ? asked.depends_on
                          : asked.untold.empty()    ? "a cuDNN log of the failing call"
                                                    : fmt::format("{}", fmt::join(asked.untold, ", "));
+      if (!is_told(asked)) answer.asked = answer.command = "";  // the answer is about assumptions
       return;
     }
     found->first_line = line;

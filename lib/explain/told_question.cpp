@@ -76,7 +76,8 @@ class Reader {
   // bf16" does not count.
   bool says(const RE2& pattern, bool states = false) {
     static const RE2 denial(
-        "(?:\\b(?:no|not|non|without|neither|instead of|nor|un)[ -](?:an? |the |any )?(?:\\w+[ -])?)$", any_case());
+        "(?:\\b(?:no|not|non|without|neither|instead of|nor|un)[*_]{0,2}[ -](?:an? |the |any )?(?:\\w+[ -])?)$",
+        any_case());
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       const size_t begin = at - std::min<size_t>(at, 24);
@@ -321,7 +322,10 @@ void read_types(Reader& reader) {
 
 void read_features(Reader& reader) {
   static const RE2 deterministic =
-                       any("\\bdeterministic\\b|use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
+                       // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
+      any("\\bdeterministic(?:\\W{1,3}True| (?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
+          "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|"
+          "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
                    alibi = any("\\balibi\\b"), sink = any("\\b(?:attention[ _])?sinks?(?:[ _]token)?\\b"),
                    bias = any("\\b(?:attn_|attention )?bias\\b|additive mask");
   static const RE2 boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b"),

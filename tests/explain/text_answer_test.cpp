@@ -343,6 +343,18 @@ TEST_CASE("A cause that the text's cuDNN cannot have is omitted", "[explain]") {
   CHECK(causes_of(warning + "\ncuDNN 9.19.0").find("9.5.1") == std::string::npos);
 }
 
+TEST_CASE("An answer that would be mostly about assumptions is left out", "[explain]") {
+  const TextAnswer vague = asked_answer_to("How do I make cuDNN attention deterministic? Batch 8 on an H100");
+  CHECK(vague.asked.empty());
+  CHECK(vague.command.empty());
+  CHECK_THAT(vague.missing, ContainsSubstring("the head dimension"));
+  const std::string told = Json(vague.told).dump();
+  CHECK_THAT(told, !ContainsSubstring("deterministic"));
+  const TextAnswer set =
+      asked_answer_to("q of shape (2, 16, 4096, 64) bf16, deterministic=True, cuDNN attention on an H100 fails");
+  CHECK_THAT(Json(set.told).dump(), ContainsSubstring("deterministic true"));
+}
+
 TEST_CASE("Words of another context are no evidence", "[explain]") {
   // A folder of the user, and Python's own modules, raise nothing.
   const TextAnswer folder = answer_to(
@@ -371,7 +383,9 @@ TEST_CASE("Words of another context are no evidence", "[explain]") {
       "FlexAttention backward crashes with an illegal memory access\n[pip3] nvidia-cudnn-cu12==9.10.2.21\n[pip3] torch==2.10.0\n");
   CHECK(flex.asked.empty());
   CHECK(flex.bugs.empty());
-  CHECK(asked_answer_to("FlexAttention works, cuDNN attention backward gives NaN\ntorch==2.10.0, H100").asked != "");
+  CHECK(asked_answer_to("FlexAttention works, cuDNN attention backward gives NaN\n"
+                        "q of shape (2, 16, 4096, 64) bf16, torch==2.10.0, H100")
+            .asked != "");
   // A report about other words with the same stems.
   CHECK_FALSE(is_established(answer_to(
       "illegal argument in flash attention during a large prefill, deterministic: the dynamic shared memory is exceeded")));
