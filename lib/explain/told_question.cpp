@@ -324,7 +324,7 @@ void read_features(Reader& reader) {
   static const RE2 deterministic =
                        // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
       any("\\bdeterministic(?:\\W{1,3}True| (?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
-          "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|"
+          "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|"
           "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
                    alibi = any("\\balibi\\b"), sink = any("\\b(?:attention[ _])?sinks?(?:[ _]token)?\\b"),
                    bias = any("\\b(?:attn_|attention )?bias\\b|additive mask");
