@@ -15,6 +15,7 @@
 #include "attention/fields.hpp"
 #include "attention/flop.hpp"
 #include "base/side_by_side.hpp"
+#include "rules/requirements.hpp"
 
 namespace attnprobe::asking {
 namespace {
@@ -50,7 +51,8 @@ double elements_of(const AttentionSpec& s) {
 }
 
 bool asks_again(const Answer& result) {
-  const bool is_refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph;
+  const bool is_refused = result.verdict == Verdict::unsupported || result.verdict == Verdict::invalid_graph ||
+                          (result.verdict == Verdict::crashed && result.usable == Usable::no);
   const bool is_but = result.usable == Usable::but;
   return (is_refused || is_but) && result.has_spec() && !result.by_rule && result.cudnn_version.is_known();
 }
@@ -89,16 +91,22 @@ class Suggester {
     options_.walk.plans = probe::Plans::none;
     std::erase_if(changes_, [&](const Change& change) { return suggest.keep.count(change.kind) != 0; });
     if (suggest.keep.count("model") + suggest.keep.count("head_dim") != 0) models_.clear();
+    for (const auto& bug : result.warnings) {
+      const auto* rule = result.verdict == Verdict::crashed ? rules::find_known_bug(bug.id) : nullptr;
+      if (rule != nullptr && std::ranges::find(rule->shows, rules::BugShows::crash) != rule->shows.end())
+        crashes_.insert(bug.id);
+    }
+    pairs_ = suggest.two_at_a_time && (result.verdict != Verdict::crashed || !crashes_.empty());
   }
 
   void run() {
     if (is_bound_by_name(result_)) return;
     take(singles(changes_));
-    if (result_.ways_out.empty() && suggest_.two_at_a_time) take(pairs());
+    if (result_.ways_out.empty() && pairs_) take(pairs());
     // Another model is the last resort, so it is asked even beyond the limit of changes.
     asked_ = 0;
     if (result_.ways_out.empty()) take(singles(models_));
-    if (result_.ways_out.empty() && suggest_.two_at_a_time) take(models_with_change());
+    if (result_.ways_out.empty() && pairs_) take(models_with_change());
   }
 
  private:
@@ -156,9 +164,17 @@ class Suggester {
   std::vector<Candidate> worth_asking(std::vector<Candidate> candidates) {
     std::ranges::stable_sort(candidates, {}, price_of);
     std::erase_if(candidates, [&](const Candidate& candidate) {
-      return !contradictions(candidate.spec).empty() || !seen_.insert(to_json(candidate.spec).dump()).second;
+      return !contradictions(candidate.spec).empty() || !seen_.insert(to_json(candidate.spec).dump()).second ||
+             crashes(candidate.spec);
     });
     return candidates;
+  }
+
+  // Whether a known bug of the crashed question remains: each crash costs a worker.
+  bool crashes(const AttentionSpec& spec) const {
+    if (crashes_.empty()) return false;
+    const auto bugs = rules::known_bugs(spec, result_.cudnn_version, result_.target.sm);
+    return std::ranges::any_of(bugs, [&](const auto& bug) { return crashes_.contains(bug.id); });
   }
 
   // Keeps the candidates, cheapest first, that work and whose first choice compiles.
@@ -263,6 +279,8 @@ class Suggester {
   std::deque<std::vector<Change>> enabled_;  // candidates point into it
   std::set<std::string> seen_;               // the configs that were asked
   double work_, memory_;                     // cost of the original config
+  std::set<std::string> crashes_;            // known bugs of a question that crashed
+  bool pairs_ = true;
   size_t asked_ = 0;
 };
 
