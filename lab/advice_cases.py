@@ -85,7 +85,7 @@ CASES = [
     ("flex, a block mask on the CPU", "torch", "m = create_block_mask(causal, None, None, 512, 512, device='cpu'); flex(*qkv(), block_mask=m)", "m = create_block_mask(causal, None, None, 512, 512, device='cuda'); flex(*qkv(), block_mask=m)"),
     ("flex, a mask of more heads than there are", "torch", "m = create_block_mask(causal, 2, 4, 512, 512); flex(*qkv(heads=8), block_mask=m)", "m = create_block_mask(causal, 2, None, 512, 512); flex(*qkv(heads=8), block_mask=m)"),
     ("flex, three dimensions", "torch", "flex(t(8, 512, 64), t(8, 512, 64), t(8, 512, 64))", "flex(t(1, 8, 512, 64), t(1, 8, 512, 64), t(1, 8, 512, 64))"),
-    ("flex, a tensor in the place of a block mask", "torch", "flex(*qkv(), block_mask=torch.ones(512, 512, dtype=torch.bool, device='cuda'))", "flex(*qkv(), block_mask=create_block_mask(causal, None, None, 512, 512))"),
+    ("flex, a tensor instead of a block mask", "torch", "flex(*qkv(), block_mask=torch.ones(512, 512, dtype=torch.bool, device='cuda'))", "flex(*qkv(), block_mask=create_block_mask(causal, None, None, 512, 512))"),
     ("flex, head_dim 512 in f32", "torch", "q, k, v = qkv(head_dim=512, dtype=f32, grad=True); flex(q, k, v).sum().backward()", "q, k, v = qkv(head_dim=128, dtype=bf16, grad=True); flex(q, k, v).sum().backward()"),
     ("a query that is not one of jagged tensors", "torch", "n = torch.nested.nested_tensor([t(8, 5, 64), t(8, 7, 64)]); sdpa(n, n, n, attn_mask=torch.ones(7, 7, dtype=torch.bool, device='cuda'))", "n = torch.nested.nested_tensor([t(8, 5, 64), t(8, 7, 64)]); sdpa(n, n, n)"),
     ("cuDNN, f32", "jax", "dpa(*qkv(dtype=jnp.float32), implementation='cudnn')", "dpa(*qkv(dtype=jnp.bfloat16), implementation='cudnn')"),

@@ -131,7 +131,7 @@ def markdown(report):
                for rows in report["by_target"].values())
     refused = sum(n for rows in report["by_target"].values() for name, n in rows.items() if name.startswith("rule_"))
     lines = [f"# attnprobe and cudnn-frontend {report['frontend']}, cuDNN {report['cudnn']}", "",
-             f"**Of {report['pairs']} answers about {report['configs']} random configs {same} are the same, {refused} are refused by cudnn-frontend's own "
+             f"**Of {report['pairs']} answers about {report['configs']} random configs, {same} are the same. {refused} are refused by cudnn-frontend's own "
              f"rules, {len(report['explained'])} differ for a known reason, {len(report['disagreements'])} differ.**", "",
              *provenance.table(report, made=f"by `lab/compare-frontend` in {report['seconds']} s"), *table("target", report["by_target"]), *table("pass", report["by_pass"])]
     if report["engine_lists"]:

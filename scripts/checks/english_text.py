@@ -1,4 +1,5 @@
 """The prose of a file: blocks(name, text) gives (kind, line, text), kinds as in english.json; sentences(text) cuts a block."""
+import ast
 import json
 import re
 
@@ -105,6 +106,27 @@ def of_json(text):
         yield "json", text.count("\n", 0, at) + 1 if at >= 0 else 1, prose_of_markdown(one)
 
 
+def strings_of_python(text):
+    """(line, text) of string literals; an f-string's values count as code. Docstrings are read as comments."""
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:
+        return
+    statements = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    parts = {id(value) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for value in node.values}
+    for node in ast.walk(tree):
+        if id(node) in statements or id(node) in parts:
+            continue
+        if isinstance(node, ast.JoinedStr):
+            yield node.lineno, "".join(value.value if isinstance(value, ast.Constant) else CODE for value in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.lineno, node.value
+
+
+def is_prose(text):
+    return len(re.findall(r"[A-Za-z]{2,} ", text)) >= 3
+
+
 def blocks(name, text):
     if name.endswith(".md"):
         yield from (("markdown", *block) for block in markdown(text))
@@ -112,7 +134,7 @@ def blocks(name, text):
         for kind, line, block in cpp(text):
             if kind == "comments":
                 yield kind, line, block
-            elif len(re.findall(r"[A-Za-z]{2,} ", block)) >= 3:
+            elif is_prose(block):
                 yield from ((kind, line, prose_of_markdown(one)) for one in block.split("\n"))
     elif name.endswith(".json"):
         yield from of_json(text)
@@ -124,6 +146,9 @@ def blocks(name, text):
                 start = text.count("\n", 0, found.start()) + 1
                 yield from (("comments", *block) for block in of_lines([(start + number, re.sub(r"^    (?=\S)|^        (?=\S)", "", line))
                                                                        for number, line in enumerate(found[1].split("\n"))]))
+            for line, string in strings_of_python(text):
+                if is_prose(string):
+                    yield from (("strings", line, prose_of_markdown(one)) for one in string.split("\n"))
 
 
 def sentences(block):

@@ -17,9 +17,9 @@ def walk_part(part):
     lines = []
     if part["compared_with"]:
         lines += [f"**{equal} of {len(rows)} configs: the real and the simulated GPU give the same answer**, "
-                  "engine config by engine config: modes, candidates, viable configs, ranks, reasons, workspace, shared memory, notes. "
-                  "For models (configs/*.json) that is every engine with every knob value and every plan; for features "
-                  "(configs/features) what the heuristics propose, and the plans of mode A. Checks are simulated twice, from the "
+                  "engine config by engine config. Compared: modes, candidates, viable configs, ranks, reasons, workspace, shared memory, notes. "
+                  "For models (configs/*.json) that is every engine with every knob value and every plan. For features "
+                  "(configs/features) it is what the heuristics propose, and the plans of mode A. Checks are simulated twice, from the "
                   f"properties dumped on this machine and from the catalogue's `{part['compared_with'][1]}`; plans from the dumped ones.", ""]
     else:
         lines += ["This cuDNN is too old to simulate a GPU (9.8), so there is nothing to compare with.", ""]
@@ -45,8 +45,8 @@ def faults(rows):
 def busy(name, call):
     """Compares the work of the cores and of the GPU with the elapsed time, from the seconds that the program reports."""
     larger = max(call["gpu"], call["compile"] / call["cores"])
-    return (f"- {name}: {call['wall']:.0f} s of wall time, {call['gpu']:.0f} s of runs on the GPU, {call['compile']:.0f} s of compiling on {call['cores']} cores: "
-            f"{call['wall'] / larger:.2f} times the larger of the GPU's time and a core's share of compiling")
+    return (f"- {name}: {call['wall']:.0f} s of wall time, {call['gpu']:.0f} s of runs on the GPU, {call['compile']:.0f} s of compiling on {call['cores']} cores. "
+            f"That is {call['wall'] / larger:.2f} times the larger of the GPU's time and a core's share of compiling")
 
 
 def run_part(part):
@@ -54,13 +54,13 @@ def run_part(part):
     ran = [c for r in rows for c in r["engine_configs"] if c["status"]]
     right = [c for c in ran if c["status"] == "ok"]
     supported = [r for r in rows if r["verdict"] == "supported"]
-    lines = [f"**{len(right)} of {len(ran)} plans of {len(rows)} configs ran and computed the correct results**, compared with attnprobe's own interpreter of "
-             "the graph in f32 on the same GPU; every output element written, nothing outside the tensors. "
+    lines = [f"**{len(right)} of {len(ran)} plans of {len(rows)} configs ran and computed the correct results**. The reference is attnprobe's own interpreter of "
+             "the graph in f32 on the same GPU. Every output element was written, and nothing outside the tensors. "
              f"{len(supported)} configs have a correct plan; {sum(r['verdict'] == 'unsupported' for r in rows)} are refused by cuDNN.", "",
-             "Errors are the norm of the difference over the norm of the reference. Times: CUDA events, L2 flushed before each sample, everything queued before "
-             "the start, less the time of the events around an empty kernel, the GPU at rest for twice as long as it works; " + ("models until the noise is below 0.5 % or stable, features 0.1 s each."
-              if any(r["timing"] == "standard" for r in rows) else "0.1 s of GPU time each.") + " FLOP are those of the unmasked scores; the peak is that of the "
-             "tensor cores at the highest SM clock that CUDA reports; memory-bound shapes are given as a percentage of the memory's bandwidth.", ""]
+             "Errors are the norm of the difference over the norm of the reference. Times are from CUDA events, with L2 flushed before each sample and everything queued before "
+             "the start. The time of the events around an empty kernel is subtracted, and the GPU rests for twice as long as it works. Measured: " + ("models until the noise is below 0.5 % or stable, features 0.1 s each."
+              if any(r["timing"] == "standard" for r in rows) else "0.1 s of GPU time each.") + " FLOP are those of the unmasked scores. The peak is that of the "
+             "tensor cores at the highest SM clock that CUDA reports. Memory-bound shapes are given as a percentage of the memory's bandwidth.", ""]
     if part.get("note"):
         lines += [part["note"], ""]
     calls = part.get("calls", [])

@@ -362,9 +362,9 @@ def markdown(matrix, about):
         yield from ["Neither supported nor not:", ""]
         yield from table(["config", "GPUs", "cuDNN", "verdict", "what happened"], neither)
     yield from [f"## cuDNN {version}", "",
-                "A number counts the proposed engine configs that pass cuDNN's support check; –: none passes (`attnprobe --config` also asks all other "
-                f"engines, and sometimes finds one). ᶠ: {matrix.frontend} refuses it by a rule of its own. ʳ: a requirement on versions or GPUs is not met. "
-                "⚠: it meets a known bug, on at least one of these GPUs. All are listed below.", ""]
+                "A number counts the proposed engine configs that pass cuDNN's support check. With –, none passes (`attnprobe --config` also asks all other "
+                f"engines, and sometimes finds one). With ᶠ, {matrix.frontend} refuses it by a rule of its own. With ʳ, a requirement on versions or GPUs is not met. "
+                "With ⚠, it meets a known bug, on at least one of these GPUs. All are listed below.", ""]
     yield from answers_tables(matrix, version)
     yield from [f"## Supported by cuDNN {version}, but", ""]
     yield from notes_tables(matrix, version)

@@ -64,8 +64,8 @@ def entry(sentence):
 
 def page(document):
     sentences = document["messages"]
-    lines = [f"# {document['title']}", "", f"{len(sentences)} messages that `attnprobe explain` knows: paste the whole message into it, and it also reads the GPU, the shape and the release in it, "
-             "and asks rules and cuDNN about it. “…” stands for a value.", ""]
+    lines = [f"# {document['title']}", "", f"{len(sentences)} messages that `attnprobe explain` knows. Paste the whole message into it: it also reads the GPU, the shape and the release, "
+             "and asks rules and cuDNN about them. “…” stands for a value.", ""]
     # The messages by the program that prints them; each group has a second-level heading.
     for who in dict.fromkeys(sentence["who"] for sentence in sentences):
         lines += [f"## {escaped(who)}", ""]

@@ -142,18 +142,18 @@ CLAIMS = [*backend(), *matrix(), *release_notes(), *transformer_engine()]
 
 # The main findings: the sentence, and the table, statement, GPU and version in which it must be found (scripts/docs findings).
 HIGHLIGHTS = [
-    ("The fused attention for short sequences that the backend's documentation describes no longer exists from cuDNN 9.25.1 on: 9.24.1 supports it on A100, "
+    ("The fused attention for short sequences that the backend's documentation describes no longer exists from cuDNN 9.25.1 on. 9.24.1 supports it on A100, "
      "H100 and B200, 9.25.1 on no GPU asked. An L40S never had it: its shared memory is too small.", "less", "Mha-fprop: the head dimension is 64", "a100", "9.25.1"),
-    ("Up to 9.24.1 Mha-bprop checks neither the head dimension nor a length above 512 nor strides: it accepts what the documentation "
+    ("Up to 9.24.1 Mha-bprop checks neither the head dimension nor a length above 512 nor strides. It accepts what the documentation "
      "forbids, so the program must check the limits itself.", "more", "Mha-bprop: the head dimension is 64", "h100", "9.24.1"),
     ("Softcap in the backward pass is refused on Ampere and consumer Blackwell by every version, though the support matrix lists it for every GPU.",
      "less", "bprop: softcap, on every GPU", "a100", "9.28.1"),
-    ("fp8 on Hopper: the backward pass supports only head dimension 128 with every version, and decode is refused from 9.10.2 on; the support matrix "
+    ("fp8 on Hopper: the backward pass supports only head dimension 128 with every version, and decode is refused from 9.10.2 on. The support matrix "
      "says up to 256 for both.", "less", "Hopper, bprop, fp8: head dimensions are multiples of 16 up to 256", "h100", "9.28.1"),
-    ("Head dimensions of f16 inference no longer end at 128 or 256: from 9.10.2 on every multiple of 8 that was asked, up to 1024, is "
+    ("Head dimensions of f16 inference no longer end at 128 or 256. From 9.10.2 on, every multiple of 8 that was asked, up to 1024, is "
      "supported on A100, L40S, H100, B200 and RTX 5090.", "more", "Ampere and Ada, prefill, f16: head dimensions are multiples of 8 up to 256", "a100", "9.10.2"),
-    ("Up to 2.18, Transformer Engine's table keeps inference in THD on Ampere, padding masks together with a bias or dropout, and deterministic training on sm_120 "
-     "from cuDNN, which supports them.", "more", "training, sm_120: from cuDNN 9.18.1, and never deterministic", "rtx5090", "9.28.1"),
+    ("Up to 2.18, Transformer Engine's table refuses three things that cuDNN supports. These are inference in THD on Ampere, padding masks together with a bias or "
+     "dropout, and deterministic training on sm_120.", "more", "training, sm_120: from cuDNN 9.18.1, and never deterministic", "rtx5090", "9.28.1"),
     ("Varying lengths in the backward pass, as cudnn-frontend 1.26 and newer build it, crash cuDNN 9.8 and 9.9.", "crashes",
      "bprop: padded and ragged sequences, on every GPU", "h100", "9.9.0"),
 ]

@@ -95,7 +95,7 @@ def page():
               "* PyTorch 2.14.0, 2.14.1 and 2.15.0, the selection of `varlen_attn`: 10,000 calls each"
               " ([compare_varlen_gates.py](../tests/rules/compare_varlen_gates.py)).",
               "* JAX, Keras, Diffusers, FlashInfer and Transformer Engine for PyTorch, the public functions of each release that is listed"
-              " there: 1,000 calls each, refusals and their words ([results](../docs/results/README.md#frameworks)).",
+              " there. 1,000 calls each, refusals and their words ([results](../docs/results/README.md#frameworks)).",
               "* All 20 releases of Transformer Engine from 2.2.0 to 2.18.0, `nvte_get_fused_attn_backend`: 10,000 calls each"
               " ([results](../docs/results/README.md#frameworks)).", ""]
     for path in sorted(FOLDER.glob("*.json")):

@@ -72,6 +72,10 @@ class Sources(unittest.TestCase):
         self.assertEqual(hits("scripts/test", "#!/bin/sh\n# Left\n# alone.\n#   code alone\necho alone\n"), [("comments", 2, '"alone" → only')])
         self.assertEqual(hits("a.py", '"""Left alone.\n\n  a.py alone\n"""\n'), [("comments", 1, '"alone" → only')])
 
+    def test_strings_of_python(self):
+        text = '"""Read as a comment."""\nprint(f"it is left {a} alone today")\nb = ("it is left "\n     "alone here")\nc = "alone"\n'
+        self.assertEqual(hits("a.py", text), [("strings", 2, '"alone" → only'), ("strings", 3, '"alone" → only')])
+
     def test_json(self):
         text = '// Left alone.\n{"means": "left alone", "source": "left alone", "causes": ["nobody knows"]}\n'
         self.assertEqual([one[:2] for one in hits("lib/a.json", text)], [("comments", 1), ("json", 2), ("json", 2)])

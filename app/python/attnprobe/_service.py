@@ -34,7 +34,7 @@ def library_path() -> str:
     path = _packaged("ATTNPROBE_LIBRARY", "libattnprobe.so")
     if path is None:
         raise EnvironmentProblem(
-            f"libattnprobe.so is not in {_BIN}: this attnprobe was not installed from a wheel; install it with "
+            f"libattnprobe.so is not in {_BIN}: this attnprobe was not installed from a wheel. Install it with "
             "pip install attnprobe, or set ATTNPROBE_LIBRARY to the libattnprobe.so of a build folder"
         )
     return path

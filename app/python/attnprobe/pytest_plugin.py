@@ -54,8 +54,8 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "attention(config=None, targets=None, expect=None, cudnn=None, framework=None, **fields): fails unless cuDNN gives the "
-        "expected answer: yes, but, no, supported (yes or but), unsupported, any, or a dict by target with default; the "
-        'default of expect is the config\'s own, or "supported" if it has none',
+        "expected answer. It is yes, but, no, supported (yes or but), unsupported, any, or a dict by target with default. "
+        'Default: the config\'s own "expect", or "supported" if it has none',
     )
 
 
