@@ -272,6 +272,15 @@ TEST_CASE("A change that only another change makes possible is tried", "[suggest
   const Json result = run.json()["results"][0];
   REQUIRE_FALSE(result["ways_out"].empty());
   CHECK(result["ways_out"][0]["kinds"] == Json{"dtype", "head_dim"});  // fp8 backward graphs cannot split V
+  // Two changes that keep the computation come before one that does not.
+  const Json ragged =
+      run_attnprobe(
+          "suggest --batch 2 --heads-q 32 --heads-kv 4 --seqlen 512 --head-dim 32 --dtype f32 --layout thd "
+          "--mask padding_causal --block-mask true --target a100 --keep cudnn,target --format json")
+          .json()["results"][0];
+  REQUIRE(ragged["ways_out"].size() == 2);
+  CHECK(ragged["ways_out"][0]["kinds"] == Json{"layout", "block_mask"});  // ragged tensors have no bias
+  CHECK(ragged["ways_out"][1]["kinds"] == Json{"block_mask"});
 }
 
 TEST_CASE("A config that crashes cuDNN gets a fix without the known bug", "[suggest]") {

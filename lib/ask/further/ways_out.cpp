@@ -9,6 +9,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 
 #include "answer/reasons.hpp"
 #include "ask/plain.hpp"
@@ -101,8 +102,13 @@ class Suggester {
 
   void run() {
     if (is_bound_by_name(result_)) return;
-    take(singles(changes_));
-    if (result_.ways_out.empty() && pairs_) take(pairs());
+    const auto [same, others] = by_computation(singles(changes_));
+    take(same);
+    std::pair<std::vector<Candidate>, std::vector<Candidate>> two;
+    if (result_.ways_out.empty() && pairs_) two = by_computation(pairs());
+    take(two.first);
+    take(others);
+    if (result_.ways_out.empty()) take(two.second);
     // Another model is the last resort, so it is asked even beyond the limit of changes.
     asked_ = 0;
     if (result_.ways_out.empty()) take(singles(models_));
@@ -144,6 +150,18 @@ class Suggester {
       for (const Change& change : changes_)
         if (change.kind != "head_dim") candidates.push_back(with({&model, &change}));
     return worth_asking(std::move(candidates));
+  }
+
+  // Two changes that keep the computation come before one that does not.
+  static std::pair<std::vector<Candidate>, std::vector<Candidate>> by_computation(std::vector<Candidate> candidates) {
+    const auto keeps = [](const Candidate& candidate) {
+      return std::ranges::all_of(candidate.changes,
+                                 [](const Change* one) { return one->cost < ChangeCost::computation; });
+    };
+    const auto others = std::stable_partition(candidates.begin(), candidates.end(), keeps);
+    std::vector<Candidate> rest(others, candidates.end());
+    candidates.erase(others, candidates.end());
+    return {std::move(candidates), std::move(rest)};
   }
 
   Candidate with(std::vector<const Change*> changes) const {
