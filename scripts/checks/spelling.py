@@ -20,8 +20,8 @@ NOT_TEXT = (".xz", ".gz", ".png", ".svg")
 # Names, parts of regular expressions, and misspellings in tests of misspelled options.
 WORDS = ("assertin", "defautl", "freez", "jupyter", "mata", "matc", "modle", "nmae", "ontext", "overrideable", "shoud", "showin", "swich", "te", "thead", "thirdparty", "tru",
          "uery", "wan", "debians")
-# Straight quotes are right in code and its pages; a title may repeat the first word; "9.14 to 9.28" and "b4" are not dates or chat. english.json has
-# the words to avoid.
+# Straight quotes are right in code. A title may repeat the first word. "9.14 to 9.28" and "b4" are not dates or chat. english.json has the
+# words to avoid.
 PROSE_OFF = ("dates_times", "industrial_language", "lexical_illusions", "typography", "weasel_words")
 
 
