@@ -64,7 +64,8 @@ Given given_by(const std::vector<std::string>& words) {
 int run_explain(const ExplainOptions& options) {
   const Given given = given_by(options.words);
   if (options.words.size() == 1 && given.file.empty())
-    if (const std::string text = explain::explain_id(options.words.front()); !text.empty()) {
+    if (const std::string text = explain::explain_id(options.words.front(), terminal_style(false).width);
+        !text.empty()) {
       write_text(options.output, text);
       return all_met;
     }

@@ -79,7 +79,7 @@ std::string next_command(const Explained& explained) {
     return "attnprobe doctor";
   if (shows_graphs(explained.replay) && is_file(explained.replay))
     return "attnprobe replay " + shell_word(explained.replay.file);
-  if (!refusals.empty() && !explain_id(refusals.front().id).empty()) return "attnprobe explain " + refusals.front().id;
+  if (!refusals.empty() && is_id(refusals.front().id)) return "attnprobe explain " + refusals.front().id;
   return "";
 }
 
@@ -224,7 +224,7 @@ bool call_leads(const Explained& explained) {
 }
 
 std::string with_id(const Refusal& refusal, const TextStyle& style) {
-  if (explain_id(refusal.id).empty()) return refusal.headline;
+  if (!is_id(refusal.id)) return refusal.headline;
   return fmt::format("{}  [{}]", refusal.headline, linked_id(refusal.id, style.colour));
 }
 

@@ -11,18 +11,77 @@
 #include "base/error.hpp"
 #include "base/notebook.hpp"
 #include "explain/text_calls.hpp"
+#include "report/formats/report.hpp"
 #include "rules/framework_rules.hpp"
 #include "rules/requirements.hpp"
 
 namespace attnprobe::explain {
 namespace {
 
-std::string paragraph(const std::string& id, const std::string& what, const std::string& fix,
-                      const std::string& source) {
-  std::string text = fmt::format("{}\n  {}\n", id, what);
-  if (!fix.empty()) text += fmt::format("  fix     {}\n", fix);
-  if (!source.empty()) text += fmt::format("  source  {}\n", source);
+// What an id stands for.
+struct Meaning {
+  std::string what, fix, source;
+  std::vector<std::string> causes = {};
+};
+
+// "packed sequences on sm_… with cuDNN …"
+std::string without_values(std::string text) {
+  for (const std::string& name : rules::placeholders_of(text)) {
+    const std::string place = "{" + name + "}";
+    text.replace(text.find(place), place.size(), "…");
+  }
   return text;
+}
+
+std::string in_lines(const std::string& id, const Meaning& meaning, size_t width) {
+  constexpr size_t indent = 10;
+  std::string text = id + "\n" + report::wrapped(meaning.what, 2, width);
+  for (const auto& cause : meaning.causes) text += report::wrapped("- " + cause, 2, width);
+  for (const auto& [head, part] : {std::pair("fix", &meaning.fix), std::pair("source", &meaning.source)})
+    if (!part->empty())
+      text += report::wrapped(*part, indent, width).replace(0, indent, fmt::format("  {:<{}}", head, indent - 2));
+  return text;
+}
+
+std::optional<Meaning> meaning_of(const std::string& id) {
+  for (const answer::KnownReason& reason : answer::known_reasons())
+    if (reason.id == id) return Meaning{"a reason of cuDNN's. " + reason.meaning, reason.help, reason.source, {}};
+  const auto of_message = [&](const Message& message) {
+    Meaning meaning{fmt::format("a message of {}. {}", message.who, message.means), message.next, message.source, {}};
+    for (const auto& cause : message.causes) meaning.causes.push_back(cause.text);
+    return meaning;
+  };
+  for (const auto* list : {&messages(), &reports()})
+    for (const Message& message : *list)
+      if (message.id == id && message.rule == nullptr) return of_message(message);
+  for (const rules::RequirementRule& rule : rules::requirement_rules())
+    if (rule.entry.id == id)
+      return Meaning{rule.never ? fmt::format("a requirement: no cuDNN so far has {}.", rule.entry.feature)
+                                : fmt::format("a requirement: {} needs {}.", rule.entry.feature, rule.entry.needs),
+                     "",
+                     rule.entry.source.text,
+                     {}};
+  if (const rules::KnownBugRule* rule = rules::find_known_bug(id))
+    return Meaning{"a known bug of cuDNN. " + rule->entry.what, rule->entry.advice, rule->entry.source.text, {}};
+  // The newest release first: older checks are in the rules of their own releases.
+  const auto& releases = attention::frontend_releases;
+  for (auto release = releases.rbegin(); id.starts_with("cudnn-frontend:") && release != releases.rend(); ++release)
+    for (const rules::FrameworkRule& rule : rules::frontend_rules(*release).rules)
+      if ("cudnn-frontend:" + rule.id == id)
+        return Meaning{
+            fmt::format("a check of cudnn-frontend: {}", without_values(rule.message)), "", rule.source.text, {}};
+  for (const rules::FrameworkGate& gate : rules::framework_gates())
+    for (const rules::FrameworkRule& rule : gate.rules)
+      if (gate.framework + ":" + rule.id == id)
+        return Meaning{
+            fmt::format("a rule of {}: it refuses {} ({}).", gate.title, without_values(rule.what), rule.status),
+            rule.change,
+            rule.source.text,
+            {}};
+  // Gates that use one message for several reasons.
+  for (const Message& message : messages())
+    if (message.id == id) return of_message(message);
+  return std::nullopt;
 }
 
 bool is_failure_of_unknown(const TextFacts& facts) {
@@ -117,38 +176,13 @@ Explained explain(const std::string& name, const std::string& called, const repl
   return explained;
 }
 
-std::string explain_id(const std::string& id) {
-  for (const answer::KnownReason& reason : answer::known_reasons())
-    if (reason.id == id) return paragraph(id, "a reason of cuDNN's. " + reason.meaning, reason.help, reason.source);
-  const auto of_message = [&](const Message& message) {
-    std::string what = fmt::format("a message of {}. {}", message.who, message.means);
-    for (const auto& cause : message.causes) what += "\n  - " + cause.text;
-    return paragraph(id, what, message.next, message.source);
-  };
-  for (const auto* list : {&messages(), &reports()})
-    for (const Message& message : *list)
-      if (message.id == id && message.rule == nullptr) return of_message(message);
-  for (const rules::RequirementRule& rule : rules::requirement_rules())
-    if (rule.entry.id == id)
-      return paragraph(id, fmt::format("a requirement: {} needs {}.", rule.entry.feature, rule.entry.needs), "",
-                       rule.entry.source.text);
-  if (const rules::KnownBugRule* rule = rules::find_known_bug(id))
-    return paragraph(id, "a known bug of cuDNN. " + rule->entry.what, rule->entry.advice, rule->entry.source.text);
-  // The newest release first: older checks are in the rules of their own releases.
-  const auto& releases = attention::frontend_releases;
-  for (auto release = releases.rbegin(); id.starts_with("cudnn-frontend:") && release != releases.rend(); ++release)
-    for (const rules::FrameworkRule& rule : rules::frontend_rules(*release).rules)
-      if ("cudnn-frontend:" + rule.id == id)
-        return paragraph(id, fmt::format("a check of cudnn-frontend: {}", rule.message), "", rule.source.text);
-  for (const rules::FrameworkGate& gate : rules::framework_gates())
-    for (const rules::FrameworkRule& rule : gate.rules)
-      if (gate.framework + ":" + rule.id == id)
-        return paragraph(id, fmt::format("a rule of {}: it refuses {} ({}).", gate.title, rule.what, rule.status),
-                         rule.change, rule.source.text);
-  // Gates that use one message for several reasons.
-  for (const Message& message : messages())
-    if (message.id == id) return of_message(message);
-  return "";
+bool is_id(const std::string& id) {
+  return meaning_of(id).has_value();
+}
+
+std::string explain_id(const std::string& id, size_t width) {
+  const auto meaning = meaning_of(id);
+  return meaning ? in_lines(id, *meaning, width) : "";
 }
 
 }  // namespace attnprobe::explain

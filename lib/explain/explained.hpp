@@ -28,8 +28,11 @@ inline constexpr const char* typed_text = "the text";
 Explained explain(const std::string& name, const std::string& called, const replay::GiveText& give,
                   const AskWith& with = {});
 
-/// Describes a cuDNN reason, a rule, a known bug or a message, by its id; "" for an unknown id.
-std::string explain_id(const std::string& id);
+/// Whether it is the id of a cuDNN reason, a rule, a known bug or a message.
+bool is_id(const std::string& id);
+
+/// Describes what the id stands for, in lines of at most `width`; "" for an unknown id.
+std::string explain_id(const std::string& id, size_t width);
 
 /// Whether graphs of a cuDNN log were rebuilt, which show more than the log's reasons.
 bool shows_graphs(const replay::Replay& replay);

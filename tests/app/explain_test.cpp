@@ -131,6 +131,8 @@ TEST_CASE("explain ID explains a reason, a rule, a known bug or a message", "[ex
     CHECK(run.exit_code == 0);
     CHECK_THAT(run.out, StartsWith(std::string(id) + "\n"));
   }
+  CHECK_THAT(run_attnprobe("explain jax:packed_0_6").out, ContainsSubstring("packed sequences on sm_… with cuDNN …"));
+  CHECK_THAT(run_attnprobe("explain page_power_of_two").out, ContainsSubstring("no cuDNN so far has pages"));
 }
 
 TEST_CASE("explain: if a log's graphs work, its rejected candidates are not a refusal", "[explain]") {
