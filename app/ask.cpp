@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -136,9 +135,7 @@ report::TextStyle terminal_style(bool verbose) {
   report::TextStyle style;
   style.colour = wants_colour(STDOUT_FILENO);
   style.details = verbose;
-  winsize size{};
-  if (isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40)
-    style.width = std::min<size_t>(size.ws_col, 140);
+  if (const auto columns = terminal_columns()) style.width = *columns;
   return style;
 }
 

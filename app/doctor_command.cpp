@@ -27,6 +27,16 @@ std::string mark(bool ok) {
 }
 
 std::string table_of(const std::vector<machine::Finding>& findings) {
+  constexpr size_t wide = 100;
+  if (const auto columns = terminal_columns(); columns && *columns < wide) {
+    std::string out;
+    for (const auto& finding : findings) {
+      out += fmt::format("  {}  {}\n", mark(finding.ok), finding.what);
+      if (!finding.detail.empty()) out += report::wrapped(finding.detail, 8, *columns);
+      if (!finding.cure.empty()) out += report::wrapped("-> " + finding.cure, 8, *columns);
+    }
+    return out;
+  }
   std::vector<std::vector<std::string>> rows;
   for (const auto& finding : findings) {
     rows.push_back({mark(finding.ok), finding.what, finding.detail});

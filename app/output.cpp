@@ -169,6 +169,12 @@ std::string cut_to_columns(std::string_view text, size_t columns) {
   return std::string(text.substr(0, end));
 }
 
+std::optional<size_t> terminal_columns() {
+  winsize size{};
+  const bool is_known = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40;
+  return is_known ? std::optional(std::min<size_t>(size.ws_col, 140)) : std::nullopt;
+}
+
 void say_status(std::string_view text) noexcept try {
   constexpr size_t usual = 80;
   winsize size{};

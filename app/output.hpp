@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,9 @@ void flush_output();
 
 /// Writes to standard error as far as possible; never throws.
 void say(std::string_view text) noexcept;
+
+/// The columns of the terminal on standard output, 41 to 140; none if it is not a terminal.
+std::optional<size_t> terminal_columns();
 
 /// On a terminal, replaces the progress line, truncated to the terminal's width; "" removes it. Never throws.
 void say_status(std::string_view text) noexcept;

@@ -20,15 +20,23 @@ int64_t number(const gpu::Target& t, const char* key) {
   return t.properties.value(key, int64_t{0});
 }
 
+// A narrow terminal shows only the columns by which GPUs are chosen.
 int list() {
+  constexpr size_t wide = 130;
+  const bool is_wide = terminal_columns().value_or(wide) >= wide;
   std::vector<std::vector<std::string>> rows{
       {"id", "name", "architecture", "sm", "SMs", "shared memory per block", "memory", "", "simulated answers"}};
-  for (const auto& t : gpu::catalogue())
-    rows.push_back({t.id, t.name, t.architecture, fmt::format("{}", t.sm),
-                    fmt::format("{}", number(t, "multiProcessorCount")),
-                    fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10),
-                    fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30), t.representative ? "representative" : "",
-                    gpu::compared_text(t)});
+  if (!is_wide) rows = {{"id", "name", "sm", "SMs", "memory"}};
+  for (const auto& t : gpu::catalogue()) {
+    const std::string sm = fmt::format("{}", t.sm), sms = fmt::format("{}", number(t, "multiProcessorCount")),
+                      memory = fmt::format("{} GiB", number(t, "totalGlobalMem") >> 30);
+    if (is_wide)
+      rows.push_back({t.id, t.name, t.architecture, sm, sms,
+                      fmt::format("{} KiB", number(t, "maxSharedMemoryPerBlockOptin") >> 10), memory,
+                      t.representative ? "representative" : "", gpu::compared_text(t)});
+    else
+      rows.push_back({t.id, t.name, sm, sms, memory});
+  }
   print_text(report::aligned(rows, 0));
   return all_met;
 }
