@@ -51,12 +51,17 @@ int distance_from_error(const Refusal& refusal) {
 struct Rank {
   bool says_little = false;
   Layer layer = Layer::framework;
-  bool is_general = false, is_message = false;
+  bool is_general = false, is_bare_status = false, is_message = false;
   int distance = 0;
   int64_t order = 0;
   auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): the 0 is in clang's generated
                                                   // comparison
 };
+
+// CUDNN_STATUS_NOT_INITIALIZED may only follow from a library that could not be loaded, and does not say so.
+bool is_bare_status(const Refusal& refusal) {
+  return refusal.layer == Layer::environment && refusal.id.starts_with("status-");
+}
 
 // "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only forwards a status that shows where the call failed.
 void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked) {
@@ -171,6 +176,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     const Rank rank{refusal.kind == MessageKind::note || (is_warned(refusal) && refusal.layer == Layer::environment),
                     refusal.layer,
                     refusal.kind == MessageKind::general,
+                    is_bare_status(refusal),
                     reason == nullptr,
                     distance_from_error(refusal),
                     reason != nullptr ? -int64_t{reason->progress} : -static_cast<int64_t>(refusal.said.size())};

@@ -98,6 +98,14 @@ TEST_CASE("Of several types and releases, those of the failing call count", "[ex
   CHECK(question_in("Attention fails since I went from PyTorch 2.4 to PyTorch 2.5").framework == "torch==2.5");
 }
 
+TEST_CASE("A library that cannot be loaded comes before the status that follows from it", "[explain]") {
+  const TextAnswer answer = answer_to(
+      "Unable to load any of {libcudnn_engines_precompiled.so.9.1.0, libcudnn_engines_precompiled.so.9}\n"
+      "RuntimeError: CUDNN_BACKEND_TENSOR_DESCRIPTOR cudnnFinalize failed cudnn_status: CUDNN_STATUS_NOT_INITIALIZED\n");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "env-unable-to-load");
+}
+
 TEST_CASE("A question is answered by the gate of the named release", "[explain]") {
   const TextAnswer answer = asked_answer_to("Does the packed layout of cuDNN attention in JAX 0.6 work on an A100?");
   REQUIRE_FALSE(answer.refusals.empty());
