@@ -36,16 +36,22 @@ bool is_line_of_log(std::string_view line) {
 }
 
 // Whether the words before a match show that the message was only expected, or did not appear: "except X", "we did not
-// see X".
+// see X". Names in source ("backend = NVTE_Fused_Attn_Backend::X") and titles of changes do not count either.
 bool is_not_said(std::string_view before) {
   constexpr size_t reach = 96;
   static const RE2 source(
-      "^[+\\- ]*except \\(?(?:[\\w.]+, ?)*[\\w.]*$|\\b(?:isinstance|assertRaises\\w*|pytest\\.raises)\\([^)]*$",
+      "^[+\\- ]*except \\(?(?:[\\w.]+, ?)*[\\w.]*$|\\b(?:isinstance|assertRaises\\w*|pytest\\.raises)\\([^)]*$|"
+      "\\w ?[=!]?= ?(?:\\w+::)+$",
+      exact_case());
+  // The title of a change: "[cuDNN] Support paged KV cache in …", "Disable … for known NaNs".
+  static const RE2 change(
+      "^[# ]*(?:\\[[^\\]]{1,40}\\] ?)*(?:Disable|Guard|Skip|Support|Enable|Introduce|Allow)\\b[^.:;\"'\\d]{0,80}$",
       exact_case());
   static const RE2 denial(
       "\\b(?:did|does|do)(?:n't| ?\\*{0,2}not\\*{0,2}) (?:confirm|show|see|observe|report|reproduce)\\b[^.;:]{0,60}$",
       any_case());
-  return has_words(before, source) || has_words(before.substr(before.size() - std::min(before.size(), reach)), denial);
+  return has_words(before, source) || has_words(before, change) ||
+         has_words(before.substr(before.size() - std::min(before.size(), reach)), denial);
 }
 
 // The reason in a line, as in cuDNN's log or in a program's message.

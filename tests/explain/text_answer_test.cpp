@@ -98,6 +98,21 @@ TEST_CASE("Of several types and releases, those of the failing call count", "[ex
   CHECK(question_in("Attention fails since I went from PyTorch 2.4 to PyTorch 2.5").framework == "torch==2.5");
 }
 
+TEST_CASE("The titles of changes, and source, are no failures", "[explain]") {
+  for (const char* title : {"# Disable cuDNN attention for known IMA and NaNs",
+                            "# [cuDNN][varlen] Support paged KV cache (block_table) in cuDNN varlen attention",
+                            "+      backend = NVTE_Fused_Attn_Backend::NVTE_No_Backend;",
+                            "Error detected in ScaledDotProductEfficientAttentionBackward0"}) {
+    INFO(title);
+    CHECK_FALSE(is_established(answer_to(title)));
+  }
+  for (const char* failure : {"cuDNN attention returns NaNs", "cuDNN varlen attention requires cuDNN >= 9.24",
+                              "Unsupported backend=<NVTE_Fused_Attn_Backend.NVTE_No_Backend: -1>"}) {
+    INFO(failure);
+    CHECK(is_established(answer_to(failure)));
+  }
+}
+
 TEST_CASE("A library that cannot be loaded comes before the status that follows from it", "[explain]") {
   const TextAnswer answer = answer_to(
       "Unable to load any of {libcudnn_engines_precompiled.so.9.1.0, libcudnn_engines_precompiled.so.9}\n"
