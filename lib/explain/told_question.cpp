@@ -144,7 +144,7 @@ void read_windows(Reader& reader, Json& mask) {
       any("window of (\\d+) (?:keys |tokens )?(?:to the )?left and (\\d+) (?:keys |tokens )?(?:to the )?right");
   static const RE2 left = any("(?:window_left|left[ _]bound)['\"]?(?: ?(?:of|is|=|:))* ?(\\d+)");
   static const RE2 one = any(
-      "(?:sliding[ _-])?window(?:s|_size|[ _]size)?['\"]?(?: ?(?:of|is|=|:|was))* ?(\\d[\\d,]*k?)(?: keys| tokens)?");
+      "(?:sliding[ _-])?window(?:s of|s ?[=:]|_size|[ _]size)?['\"]?(?: ?(?:of|is|=|:|was))* ?(\\d[\\d,]*k?)(?: keys| tokens)?");
   const auto bound = [&](const char* key, const std::string& digits) {
     if (!digits.starts_with('-') && !mask.contains(key)) mask[key] = parse_number<int64_t>(digits).value_or(0);
   };
@@ -245,7 +245,7 @@ void read_sizes(Reader& reader) {
        "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:] ?(\\d{1,7})\\b"},
       {"length", most_size,
        "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b"},
-      {"length", most_size, "\\b(?:S|L|T) ?= ?(\\d{2,7})\\b", exact_case()}};
+      {"length", most_size, "\\b(?:S|L|T) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
   read_pairs(reader);
   for (const SizeForm& form : forms) {
     std::string field = form.field;
@@ -290,7 +290,7 @@ void read_empty_keys(Reader& reader) {
 
 void read_types(Reader& reader) {
   static const Worded<const char*> types[] = {{"fp8_e5m2", "e5m2"},
-                                              {"fp8_e4m3", "\\bfp8\\b|\\bfloat8|e4m3|mxfp8"},
+                                              {"fp8_e4m3", "\\bfp8\\b|\\bfloat8|e4m3|\\bmxfp8"},
                                               {"bf16", "\\bbf16\\b|bfloat16"},
                                               {"f16", "\\bf(?:p|loat)?16\\b|\\bhalf(?: precision)?\\b"},
                                               {"f32", "\\bf(?:p|loat)?32\\b|single precision"}};
@@ -305,10 +305,18 @@ void read_types(Reader& reader) {
       if (!reader.question.tells("dtype") && has_words(named, words)) reader.set("dtype", name);
     return false;
   });
+  // The type that a program gives its queries comes before types in prose.
+  static const RE2 of_queries("\\bq(?:uery)? ?= ?\\w+(?:\\.\\w+)*\\([^\\n]{0,120}\\bdtype ?= ?(?:torch|jnp)\\.(\\w+)",
+                              exact_case());
+  reader.each(of_queries, [&](const std::string* found) {
+    for (const auto& [name, words] : types)
+      if (!reader.question.tells("dtype") && has_words(found[1], words)) reader.set("dtype", name);
+    return false;
+  });
   for (const bool states : {true, false})
     for (const auto& [name, words] : types)
       if (!reader.question.tells("dtype") && reader.says(words, states)) reader.set("dtype", name);
-  static const RE2 mxfp8 = any("mxfp8");
+  static const RE2 mxfp8 = any("\\bmxfp8");  // not "quantize_mxfp8"
   if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
   static const RE2 backward = any("\\bbackward|\\bbprop\\b|\\bgradients?\\b|\\bd[QKV]\\b|\\bgrad_[qkv]\\b"),
                    training = any("\\btraining\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
@@ -332,7 +340,13 @@ void read_features(Reader& reader) {
                    softcap = any("soft[- _]?cap\\w*(?: ?(?:of|is|=|:))* ?(\\d+(?:\\.\\d+)?)"),
                    dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?(0?\\.\\d+)");
   static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b");
-  reader.each(of_convolutions, [](const std::string*) { return true; });  // not read as attention's
+  // Observations, and parameters of a program.
+  static const RE2
+      observed = any("\\b(?:is|are|was|were) (?:fully |always )?deterministic\\b"),
+      parameter = any(
+          "\\bbias(?:: ?bool)? ?= ?(?:False|None|\\w+\\.bias)\\b|\\bbias: ?bool\\b|\\bimport [^\\n]{0,80}\\bbias\\b");
+  for (const RE2* other : {&of_convolutions, &observed, &parameter})
+    reader.each(*other, [](const std::string*) { return true; });  // not read as attention's
   if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
     reader.set("pass", "bprop");
   if (reader.says(alibi)) reader.set("alibi", true);
@@ -359,6 +373,10 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
       {"jax", "\\bjax\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn");
+  // A program that calls cuDNN itself may use PyTorch only for its tensors.
+  static const RE2 direct = any("\\bcudnn\\.pygraph\\b"),
+                   indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
+  if (has_words(page, direct) && !has_words(page, indirect)) return;
   for (const char* first : {"transformer-engine", "torch", "jax"})
     for (const auto& named : facts.frameworks)
       if (question.framework.empty() && named.starts_with(std::string(first) + "==")) question.framework = named;

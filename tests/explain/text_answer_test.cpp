@@ -98,6 +98,20 @@ TEST_CASE("Of several types and releases, those of the failing call count", "[ex
   CHECK(question_in("Attention fails since I went from PyTorch 2.4 to PyTorch 2.5").framework == "torch==2.5");
 }
 
+TEST_CASE("Words that only look like facts of attention are not read", "[explain]") {
+  CHECK(value_of(question_in("attention crashes on Windows 11 with 8 heads"), "mask") == nullptr);
+  CHECK(value_of(question_in("sliding windows of 128 tokens in attention"), "mask")["window_left"] == 127);
+  CHECK(value_of(question_in("attention, same measurement at S=16,000"), "seqlen_q") == 16000);
+  CHECK(value_of(question_in("attention: 'capabilities': ['quantize_mxfp8', 'scaled_mm_mxfp8']"), "dtype") == nullptr);
+  CHECK(value_of(question_in("attention in MXFP8"), "fp8") == "mxfp8");
+  CHECK(value_of(question_in("The failures of attention are deterministic and reproduce"), "deterministic") == nullptr);
+  CHECK(value_of(question_in("class Attention:\n    bias: bool = False\n"), "bias") == nullptr);
+  CHECK(value_of(question_in("attention with an additive bias"), "bias") == "1hss");
+  CHECK(value_of(question_in("float32 attention ends in a kernel with fp16 in its name:\n"
+                             "q = torch.randn(shape, device=\"cuda\", dtype=torch.float32)\n"),
+                 "dtype") == "f32");
+}
+
 TEST_CASE("The titles of changes, and source, are no failures", "[explain]") {
   for (const char* title : {"# Disable cuDNN attention for known IMA and NaNs",
                             "# [cuDNN][varlen] Support paged KV cache (block_table) in cuDNN varlen attention",
@@ -119,6 +133,14 @@ TEST_CASE("A library that cannot be loaded comes before the status that follows 
       "RuntimeError: CUDNN_BACKEND_TENSOR_DESCRIPTOR cudnnFinalize failed cudnn_status: CUDNN_STATUS_NOT_INITIALIZED\n");
   REQUIRE_FALSE(answer.refusals.empty());
   CHECK(answer.refusals.front().id == "env-unable-to-load");
+}
+
+TEST_CASE("A program that builds cuDNN's graph itself is no call of PyTorch", "[explain]") {
+  const std::string program =
+      "import torch\nq = torch.randn(shape, device=\"cuda\", dtype=torch.float32)\ngraph = cudnn.pygraph()\n";
+  CHECK(question_in("Attention fails with torch 2.9.1:\n" + program).framework.empty());
+  CHECK(question_in("Attention fails with torch 2.9.1:\n" + program + "F.scaled_dot_product_attention(q, q, q)\n")
+            .framework == "torch==2.9.1");
 }
 
 TEST_CASE("A question is answered by the gate of the named release", "[explain]") {
