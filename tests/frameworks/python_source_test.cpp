@@ -65,6 +65,9 @@ TEST_CASE("Expressions are evaluated as far as sizes depend on them", "[calls]")
   CHECK(value_of("torch.zeros(2, 3, 4).view(2, -1).size(-1)") == 12);
   CHECK(value_of("torch.rand(4, 5)[None, None, :, :].expand(2, 8, -1, -1).shape") == Json::array({2, 8, 4, 5}));
   CHECK(value_of("(torch.rand(4, 5) > 0.5)")["dtype"] == "bool");
+  const PythonValue strided = value_of("torch.empty_strided((1, 24, d, 64), (400896, 64, 1536, 1))", scope);
+  CHECK(strided["shape"] == Json::array({1, 24, 64, 64}));
+  CHECK(strided["strides"] == Json::array({400896, 64, 1536, 1}));
   CHECK(value_of("torch.randn(1, 8, 16, 192).chunk(3, dim=-1)[2].shape") == Json::array({1, 8, 16, 64}));
   CHECK(value_of("[torch.randn(1, 2, 3, 8) for _ in range(3)]").size() == 3);
   for (const std::string& broken :

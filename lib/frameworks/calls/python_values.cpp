@@ -35,7 +35,7 @@ uint64_t size_below(const PythonValue& value, size_t depth) {
 using Sizes = std::vector<int64_t>;
 
 constexpr std::string_view makers =
-    "|randn|rand|empty|zeros|ones|full|normal|uniform|randint|truncated_normal|ShapeDtypeStruct|bernoulli|";
+    "|randn|rand|empty|empty_strided|zeros|ones|full|normal|uniform|randint|truncated_normal|ShapeDtypeStruct|bernoulli|";
 // Methods that return a tensor of the same shape.
 constexpr std::string_view keepers =
     "|cuda|cpu|contiguous|detach|clone|requires_grad_|tril|triu|fill_|normal_|uniform_|zero_|masked_fill|masked_fill_|mul|div"
@@ -197,6 +197,9 @@ std::optional<PythonValue> make(const std::string& name, const PythonArguments& 
   if (!shape && std::all_of(given.values.begin(), given.values.end(), is_size_or_type)) shape = sizes_of(loose);
   if (!shape) return std::nullopt;
   PythonValue tensor = tensor_of(*shape, dtype_word(given.named.value("dtype", Json())).value_or(dtype));
+  if (name == "empty_strided")
+    if (const auto strides = sizes_of(argument(given, 1, {"stride"})); strides && strides->size() == shape->size())
+      tensor["strides"] = *strides;
   if (const Json device = given.named.value("device", Json()); device.is_string()) tensor["device"] = device;
   if (given.named.contains("requires_grad")) tensor["requires_grad"] = given.named["requires_grad"] == Json(true);
   return tensor;
