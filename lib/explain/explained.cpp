@@ -18,7 +18,7 @@
 namespace attnprobe::explain {
 namespace {
 
-// What an id stands for.
+// The description of an id.
 struct Meaning {
   std::string what, fix, source;
   std::vector<std::string> causes = {};
