@@ -38,6 +38,12 @@ bool ignore_signal(int number) {
   return before.sa_handler == SIG_IGN;
 }
 
+// 0 if it is not a terminal, or if its size is unknown.
+size_t columns_of(int descriptor) {
+  winsize size{};
+  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}
+
 // "attnprobe: error: …". Further lines are indented, so that none can look like a separate message.
 class StandardError : public spdlog::sinks::base_sink<std::mutex> {
  protected:
@@ -170,17 +176,15 @@ std::string cut_to_columns(std::string_view text, size_t columns) {
 }
 
 std::optional<size_t> terminal_columns() {
-  winsize size{};
-  const bool is_known = isatty(STDOUT_FILENO) == 1 && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 40;
-  return is_known ? std::optional(std::min<size_t>(size.ws_col, 140)) : std::nullopt;
+  const size_t columns = columns_of(STDOUT_FILENO);
+  return columns > 40 ? std::optional(std::min<size_t>(columns, 140)) : std::nullopt;
 }
 
 void say_status(std::string_view text) noexcept try {
   constexpr size_t usual = 80;
-  winsize size{};
-  const bool is_known = ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1;
+  const size_t columns = columns_of(STDERR_FILENO);
   // A line that fills the last column wraps on some terminals.
-  say("\r\x1b[K" + cut_to_columns(text, (is_known ? size.ws_col : usual) - 1));
+  say("\r\x1b[K" + cut_to_columns(text, (columns > 1 ? columns : usual) - 1));
 } catch (...) {
   return;
 }

@@ -264,7 +264,7 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   const Refusal* message = message_of(answer);
   // Wrong numbers, a crash or a hang: known bugs of that cuDNN on that GPU may fit, whatever the sizes.
   const bool is_symptom = message != nullptr && message->layer == Layer::execution && !facts.target().empty() &&
-                          (!facts.versions.empty() || !cudnns_brought(facts).empty());
+                          !cudnns_told(facts).empty();
   // The message is sufficient; the question would consist mostly of assumptions.
   if (message != nullptr && !is_symptom && sizes < (message->says_why ? 2 : 1)) return;
   const auto asked = ask(question, facts, with);
@@ -308,11 +308,8 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (found->layer == message->layer && found->id != "accepted") found->means = message->means;
     static_cast<Place&>(*found) = *message;
   } else {
-    const bool is_placed = !facts.target().empty() || !facts.versions.empty() || !facts.frameworks.empty();
-    if (is_placed) add_bugs(answer, asked);  // otherwise every text would have them
-    const bool fails_later = facts.trouble == Trouble::hang || facts.trouble == Trouble::crash ||
-                             facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;
-    if (fails_later) {
+    if (facts.is_placed()) add_bugs(answer, asked);  // otherwise every text would have them
+    if (is_failure(facts.trouble) || facts.trouble == Trouble::varies) {
       if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
     } else if (facts.trouble == Trouble::compile_time) {
       found = plans_of(asked);

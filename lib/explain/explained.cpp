@@ -25,12 +25,8 @@ struct Meaning {
 };
 
 // "packed sequences on sm_… with cuDNN …"
-std::string without_values(std::string text) {
-  for (const std::string& name : rules::placeholders_of(text)) {
-    const std::string place = "{" + name + "}";
-    text.replace(text.find(place), place.size(), "…");
-  }
-  return text;
+std::string without_values(const std::string& text) {
+  return rules::filled(text, [](const std::string&) { return std::string("…"); });
 }
 
 std::string in_lines(const std::string& id, const Meaning& meaning, size_t width) {
@@ -85,9 +81,7 @@ std::optional<Meaning> meaning_of(const std::string& id) {
 }
 
 bool is_failure_of_unknown(const TextFacts& facts) {
-  const bool fails_later =
-      facts.trouble == Trouble::crash || facts.trouble == Trouble::hang || facts.trouble == Trouble::wrong;
-  return fails_later && facts.target().empty() && facts.frameworks.empty() && facts.versions.empty();
+  return is_failure(facts.trouble) && !facts.is_placed();
 }
 
 // A notebook is read as the text of its cells, other files unchanged.

@@ -289,6 +289,14 @@ std::vector<std::string> told_in_words(const TextFacts& facts) {
   return told;
 }
 
+bool is_failure(Trouble trouble) {
+  return trouble == Trouble::wrong || trouble == Trouble::crash || trouble == Trouble::hang;
+}
+
+std::vector<std::string> cudnns_told(const TextFacts& facts) {
+  return facts.versions.empty() ? cudnns_brought(facts) : facts.versions;
+}
+
 std::vector<std::string> cudnns_brought(const TextFacts& facts) {
   std::vector<std::string> versions;
   for (const auto& framework : facts.frameworks) try {

@@ -14,6 +14,9 @@ namespace attnprobe::explain {
 /// The symptom, from the text's words.
 enum class Trouble { none, question, refused, slow, crash, hang, wrong, varies, memory, compile_time };
 
+/// Whether a call that was accepted failed: wrong numbers, a crash or a hang.
+bool is_failure(Trouble trouble);
+
 /// The module that raised the final error of the text.
 struct Raised {
   const Program* program = nullptr;  ///< null: unknown
@@ -49,6 +52,9 @@ struct TextFacts {
   /// Whether the text is about another operation: it names another operation, and never attention.
   bool is_about_others() const { return !other_operations.empty() && !speaks_of_attention; }
 
+  /// Whether the text names a GPU, or a release of cuDNN or of a framework.
+  bool is_placed() const { return !target().empty() || !versions.empty() || !frameworks.empty(); }
+
   /// The compute capabilities of the GPUs that the text names; empty if there are none.
   std::vector<int> all_sms() const;
 
@@ -68,6 +74,9 @@ std::vector<std::string> told_in_words(const TextFacts& facts);
 /// Why a message's wording excludes the GPU that the text names, or "". For example "XQA runs on sm_90, sm_100 and
 /// sm_120; thor is sm_110".
 std::string gpu_conflict(std::string_view message, const TextFacts& facts);
+
+/// The cuDNN versions that the text names, otherwise those that its frameworks pin.
+std::vector<std::string> cudnns_told(const TextFacts& facts);
 
 /// The cuDNN that the named frameworks pin, "9.19.0" for "torch==2.11"; empty if unknown.
 std::vector<std::string> cudnns_brought(const TextFacts& facts);

@@ -137,10 +137,10 @@ void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
 
 std::string missing_fact(const TextFacts& facts) {
   if (facts.has_frames && !facts.has_error) return "the last line of the traceback, which is the error itself";
-  if (facts.trouble == Trouble::wrong || facts.trouble == Trouble::hang || facts.trouble == Trouble::crash) {
+  if (is_failure(facts.trouble)) {
     std::vector<std::string> missing = {"the shape, mask and data type of the call"};
     if (facts.target().empty()) missing.emplace_back("the GPU");
-    if (facts.versions.empty() && cudnns_brought(facts).empty()) missing.emplace_back("the version of cuDNN");
+    if (cudnns_told(facts).empty()) missing.emplace_back("the version of cuDNN");
     return fmt::format("{}", fmt::join(missing, ", "));
   }
   if (facts.frameworks.empty() && facts.versions.empty())
@@ -148,10 +148,10 @@ std::string missing_fact(const TextFacts& facts) {
   return "the error message, or the call with its shape, mask and data type";
 }
 
-// The versions that the text names, otherwise those that its frameworks pin.
+// cudnns_told() as versions.
 std::vector<CudnnVersion> cudnns_of(const TextFacts& facts) {
   std::vector<CudnnVersion> versions;
-  for (const auto& word : facts.versions.empty() ? cudnns_brought(facts) : facts.versions)
+  for (const auto& word : cudnns_told(facts))
     if (const auto version = CudnnVersion::parse(word)) versions.push_back(*version);
   return versions;
 }

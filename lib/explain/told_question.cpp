@@ -299,20 +299,16 @@ void read_types(Reader& reader) {
   static const RE2 of_shape(
       type + "[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\d+, ?\\d+, ?\\d+, ?\\d+,? ?[\\])][^\\n.;?\\[(\\d]{0,24}" + type + "\\b",
       any_case());
-  reader.each(of_shape, [&](const std::string* found) {
-    const std::string& named = found[1].empty() ? found[2] : found[1];
+  const auto set_type = [&](const std::string& named) {
     for (const auto& [name, words] : types)
       if (!reader.question.tells("dtype") && has_words(named, words)) reader.set("dtype", name);
     return false;
-  });
+  };
+  reader.each(of_shape, [&](const std::string* found) { return set_type(found[1].empty() ? found[2] : found[1]); });
   // The type that a program gives its queries comes before types in prose.
   static const RE2 of_queries("\\bq(?:uery)? ?= ?\\w+(?:\\.\\w+)*\\([^\\n]{0,120}\\bdtype ?= ?(?:torch|jnp)\\.(\\w+)",
                               exact_case());
-  reader.each(of_queries, [&](const std::string* found) {
-    for (const auto& [name, words] : types)
-      if (!reader.question.tells("dtype") && has_words(found[1], words)) reader.set("dtype", name);
-    return false;
-  });
+  reader.each(of_queries, [&](const std::string* found) { return set_type(found[1]); });
   for (const bool states : {true, false})
     for (const auto& [name, words] : types)
       if (!reader.question.tells("dtype") && reader.says(words, states)) reader.set("dtype", name);

@@ -50,16 +50,21 @@ std::vector<std::string> placeholders_of(std::string_view text) {
   return names;
 }
 
-std::string filled(const std::string& text, const Json& values, CudnnVersionAs cudnn) {
+std::string filled(const std::string& text, const std::function<std::string(const std::string& key)>& value_of) {
   std::string out = text;
   for (const std::string& name : placeholders_of(text)) {
-    const Json& value = values.at(name);
-    std::string word = value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : json_text(value);
-    if (cudnn == CudnnVersionAs::text && name == "cudnn") word = CudnnVersion::from_number(value.get<int64_t>()).text();
     const std::string place = "{" + name + "}";
-    out.replace(out.find(place), place.size(), word);
+    out.replace(out.find(place), place.size(), value_of(name));
   }
   return out;
+}
+
+std::string filled(const std::string& text, const Json& values, CudnnVersionAs cudnn) {
+  return filled(text, [&](const std::string& name) {
+    const Json& value = values.at(name);
+    if (cudnn == CudnnVersionAs::text && name == "cudnn") return CudnnVersion::from_number(value.get<int64_t>()).text();
+    return value.is_string() ? value.get<std::string>() : value.is_null() ? "none" : json_text(value);
+  });
 }
 
 }  // namespace attnprobe::rules

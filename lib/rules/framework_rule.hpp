@@ -2,6 +2,7 @@
 // table (framework_rules.hpp) and the gates of all frameworks (framework_gates.hpp) have the same rules.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -54,9 +55,12 @@ std::string last_frontend_of(const ReleaseSpan& span);
 /// The placeholders "{name}" in a text; other braces are ordinary text.
 std::vector<std::string> placeholders_of(std::string_view text);
 
+/// The text with each "{key}" replaced by `value_of(key)`.
+std::string filled(const std::string& text, const std::function<std::string(const std::string& key)>& value_of);
+
 enum class CudnnVersionAs { number, text };
 
-/// The text with each "{key}" replaced by the key's value. In a program's own message, a cuDNN version is a number.
+/// The same with the keys' values. In a program's own message, a cuDNN version is a number.
 std::string filled(const std::string& text, const Json& values, CudnnVersionAs cudnn);
 
 }  // namespace attnprobe::rules
