@@ -46,7 +46,7 @@ extern "C" int InitializeInjection() {
   if (folder == nullptr) return 0;
   out = std::fopen((std::string(folder) + "/" + std::to_string(getpid())).c_str(), "w");
   if (out == nullptr || cuptiActivityRegisterCallbacks(request, complete) != CUPTI_SUCCESS) return 0;
-  // A worker is killed when it is no longer needed.
+  // Flushes often, because attnprobe kills a worker that it no longer needs.
   cuptiActivityFlushPeriod(50);
   for (const auto kind : {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMSET})
     if (cuptiActivityEnable(kind) != CUPTI_SUCCESS) return 0;

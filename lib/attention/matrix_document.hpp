@@ -18,7 +18,7 @@ struct MatrixDocument {
 /// input. A document has "configs" and "defaults", or the fields of one config. It may also have "targets", "cudnn",
 /// "framework" (a word or an array) or "config_files" (patterns from its own folder). `overrides` apply to each config;
 /// without a pattern they are the configs. Throws Error(usage) for anything that parse_configs refuses, and for a
-/// pattern without matches. Also throws if documents form a cycle, and if there are no configs.
+/// pattern without matches. Also throws if documents form a cycle or contain no configs.
 MatrixDocument load_matrix_documents(const std::vector<std::string>& patterns,
                                      const std::vector<Override>& overrides = {});
 

@@ -74,7 +74,7 @@ struct Program {
   std::vector<std::string>
       modules;  ///< folders of its files, "flash_attn", or names before a dot in an exception's class
   std::vector<std::string> to_cudnn;  ///< path parts below them whose code passes attention to cuDNN; empty: none
-  std::string instead;                ///< a workaround; "" if there is no general one
+  std::string instead;                ///< a general workaround, or ""
   std::string says;                   ///< a name that only this program's messages contain, or ""
 };
 

@@ -26,7 +26,7 @@ struct DriverInfo {
   int version = 0;       ///< cuDriverGetVersion: 13000
   bool is_stub = false;  ///< it is the toolkit's link-time stub or the null driver, so there is no GPU
   std::vector<Gpu> gpus;
-  std::string problem;  ///< why there is no driver or no GPU; otherwise ""
+  std::string problem;  ///< why the driver or a GPU is missing; "" if neither is
 };
 ATTNPROBE_JSON(DriverInfo, found, path, version, is_stub, gpus, problem)
 

@@ -59,7 +59,7 @@ struct MachineGpus {
 PythonEnvironment inspect_python(const std::filesystem::path& python, const MachineGpus& machine);
 
 /// The environment in which attnprobe runs, for inspect_python: that of its own package, else VIRTUAL_ENV,
-/// CONDA_PREFIX, the python3 on PATH. None if there is no environment, or if nothing in it uses cuDNN.
+/// CONDA_PREFIX, the python3 on PATH. None without an environment, or if nothing in it uses cuDNN.
 std::optional<PythonEnvironment> inspect_own_python(const MachineGpus& machine);
 
 /// Display lines, one per extra, about the changes that `pip install attnprobe[EXTRA]` would make; not ok if a

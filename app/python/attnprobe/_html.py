@@ -13,7 +13,7 @@ def escaped(text: object) -> str:
 
 
 def answer(usable: Optional[object], verdict: str) -> str:
-    """The colored answer, or cuDNN's verdict if there is no answer."""
+    """The answer in color; without an answer, cuDNN's verdict."""
     word = str(usable) if usable is not None else verdict
     return f'<b style="color:{_COLOURS.get(word, "#8250df")}">{escaped(word)}</b>'
 
