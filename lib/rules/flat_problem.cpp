@@ -203,6 +203,11 @@ void add_mask(std::vector<Entry>& all) {
                   {},
                   "padding and window hide all keys of some query; null with padding without given lengths"},
                  [](const Context& c) { return rows_without_keys(c.spec); }});
+  all.push_back({{"more_queries_than_keys",
+                  KeyKind::boolean,
+                  {},
+                  "a batch entry has more queries than keys; null with padding without given lengths"},
+                 [](const Context& c) { return more_queries_than_keys(c.spec); }});
 }
 
 void add_scores(std::vector<Entry>& all) {

@@ -1,6 +1,7 @@
 #include "rules/geometry.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 #include <string_view>
 #include <vector>
@@ -67,6 +68,16 @@ bool has_row_without_keys(const attention::Mask& mask, int64_t queries, int64_t 
          (mask.window_right && shift + *mask.window_right < 0);
 }
 
+// Whether any batch entry's numbers of queries and keys are as asked; null if padding hides unknown lengths.
+Json any_entry(const AttentionSpec& s, const std::function<bool(int64_t, int64_t)>& asked) {
+  const attention::Mask& mask = s.mask;
+  if (!mask.padding) return asked(s.seqlen_q, s.seqlen_kv);
+  if (mask.seqlens_q.empty() || mask.seqlens_kv.empty()) return {};
+  for (size_t i = 0; i < std::min(mask.seqlens_q.size(), mask.seqlens_kv.size()); ++i)
+    if (asked(mask.seqlens_q[i], mask.seqlens_kv[i])) return true;
+  return false;
+}
+
 }  // namespace
 
 bool contiguous_head_dim(const AttentionSpec& s) {
@@ -118,12 +129,11 @@ Json largest_offset(const AttentionSpec& s) {
 }
 
 Json rows_without_keys(const AttentionSpec& s) {
-  const attention::Mask& mask = s.mask;
-  if (!mask.padding) return has_row_without_keys(mask, s.seqlen_q, s.seqlen_kv);
-  if (mask.seqlens_q.empty() || mask.seqlens_kv.empty()) return {};
-  for (size_t i = 0; i < std::min(mask.seqlens_q.size(), mask.seqlens_kv.size()); ++i)
-    if (has_row_without_keys(mask, mask.seqlens_q[i], mask.seqlens_kv[i])) return true;
-  return false;
+  return any_entry(s, [&](int64_t queries, int64_t keys) { return has_row_without_keys(s.mask, queries, keys); });
+}
+
+Json more_queries_than_keys(const AttentionSpec& s) {
+  return any_entry(s, [](int64_t queries, int64_t keys) { return queries > keys; });
 }
 
 }  // namespace attnprobe::rules

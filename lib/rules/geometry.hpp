@@ -28,4 +28,7 @@ Json largest_offset(const attention::AttentionSpec& spec);
 /// Whether lengths and window leave any query without keys; null if the lengths are unknown.
 Json rows_without_keys(const attention::AttentionSpec& spec);
 
+/// Whether any batch entry has more queries than keys; null if the lengths are unknown.
+Json more_queries_than_keys(const attention::AttentionSpec& spec);
+
 }  // namespace attnprobe::rules

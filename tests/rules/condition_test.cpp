@@ -161,4 +161,23 @@ TEST_CASE("The flat problem has the config's values", "[rules]") {
   CHECK(dropout["score_mod"].is_null());
 }
 
+TEST_CASE("Keys on queries and keys follow the lengths of each batch entry", "[rules]") {
+  const auto flat = [](const char* changes) {
+    const Case c = case_of(laid_over(base, Json::parse(changes)));
+    return describe_problem(c.spec, c.cudnn, c.sm);
+  };
+  const Json mixed =
+      flat(R"({"batch": 2, "seqlen": 512, "mask": {"window_left": 20, "padding": true, "seqlens_q": [40, 512],
+               "seqlens_kv": [512, 40]}})");
+  CHECK(mixed["more_queries_than_keys"] == true);
+  CHECK(mixed["rows_without_keys"] == true);
+  const Json fewer =
+      flat(R"({"batch": 2, "seqlen": 512, "mask": {"window_left": 20, "padding": true, "seqlens_q": [40, 40],
+               "seqlens_kv": [512, 40]}})");
+  CHECK(fewer["more_queries_than_keys"] == false);
+  CHECK(fewer["rows_without_keys"] == false);
+  CHECK(flat(R"({"mask": "padding"})")["more_queries_than_keys"].is_null());
+  CHECK(flat(R"({"seqlen_q": 512, "seqlen_kv": 256})")["more_queries_than_keys"] == true);
+}
+
 }  // namespace attnprobe::test::condition_test
