@@ -26,14 +26,13 @@ size_t edit_distance(std::string_view a, std::string_view b) {
   return cost[a.size()][b.size()];
 }
 
-// ASCII only: all our names are ASCII, and "BF16" is a likely way to write "bf16".
+}  // namespace
+
 std::string in_small_letters(std::string_view word) {
   std::string small(word);
   for (char& c : small) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return small;
 }
-
-}  // namespace
 
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates) {
   const size_t limit = std::max<size_t>(1, word.size() / 3);

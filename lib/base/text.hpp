@@ -11,6 +11,9 @@
 
 namespace attnprobe {
 
+/// In lower case. ASCII only: all our names are ASCII, and "BF16" is a likely way to write "bf16".
+std::string in_small_letters(std::string_view word);
+
 /// The candidate nearest to `word`, or "" if no candidate is a likely typo. The edit distance (insert, delete, replace,
 /// swap neighbours, any case) is at most a third of the word, but at least 1. It is also less than the word's length. A
 /// prefix of a candidate also counts as near.

@@ -222,6 +222,15 @@ bool is_about_another_kernel(std::string_view page) {
   return true;
 }
 
+// Whether the text's error could be the refusal of a gate or of cuDNN. No answer about the call explains another error:
+// "returned an invalid gradient at index 2".
+bool may_be_a_refusal(const TextFacts& facts) {
+  static const RE2 words(
+      "support|available|cudnn|requir|must|only|expect|head|mask|limit|plan|engine|kernel|backend|implement|disabled",
+      any_case());
+  return facts.raised.message.empty() || has_words(facts.raised.message, words);
+}
+
 // Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked) {
   for (const auto& bug : asked.bugs) {
@@ -253,7 +262,7 @@ std::string whom_asked(const Asked& asked) {
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with) {
   const TextFacts& facts = findings.facts;
   if (findings.pasted.empty() || facts.is_about_others() || is_about_another_kernel(findings.pasted) ||
-      !facts.other_gpus.empty() || facts.raised.is_outside)
+      facts.is_of_other_makers() || facts.raised.is_outside)
     return;
   const ToldQuestion question = read_question(findings.pasted, facts);
   const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
@@ -308,16 +317,17 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (found->layer == message->layer && found->id != "accepted") found->means = message->means;
     static_cast<Place&>(*found) = *message;
   } else {
-    if (facts.is_placed()) add_bugs(answer, asked);  // otherwise every text would have them
+    // Otherwise every text would have them.
+    if (!facts.target().empty() && !cudnns_told(facts).empty()) add_bugs(answer, asked);
     if (is_failure(facts.trouble) || facts.trouble == Trouble::varies) {
       if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
     } else if (facts.trouble == Trouble::compile_time) {
       found = plans_of(asked);
-    } else if (asked.is_established) {
+    } else if (asked.is_established && may_be_a_refusal(facts)) {
       found = refusal_of(asked);
       if (!found && facts.asks && is_told(asked)) found = warning_of(asked);
     }
-    if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) &&
+    if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) && may_be_a_refusal(facts) &&
         (facts.asks || facts.trouble == Trouble::slow))
       found = accepted(asked, facts);
     if (!found) {

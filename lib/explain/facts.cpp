@@ -93,8 +93,16 @@ void add_gpus(PlacedFacts& place) {
     });
   static const RE2 others(
       "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|RX ?[5-9]\\d00(?: ?XTX?)?|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
-      "hip(?:Error\\w+|DNN)|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend)\\b",
+      "hip(?:Error\\w+|DNN)|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|XPU|torch-xpu-ops)\\b",
       exact_case());
+  // Titles, sources, and collect_env's lines for other builds.
+  static const Worded<const char*> builds[] = {
+      {"ROCm", "\\[ROCm\\]|\\bROCM used to build PyTorch: \\d|\\bHIP runtime version: \\d|/transformers/hip/"},
+      {"macOS", "\\bOS: macOS\\b|\\bdevice ?= ?['\"]mps['\"]"},
+      {"XPU", "_xpu_|\\bdevice ?= ?['\"]xpu['\"]"},
+      {"PyTorch without CUDA", "\\bCUDA used to build PyTorch: (?:None|Could not collect)"}};
+  for (const auto& [name, words] : builds)
+    each_match(words, place.text, [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, name, at); });
   // PyTorch's collect_env has lines for AMD on every machine.
   static const RE2 not_here("^[^\\n:]{0,40}: N/A", exact_case());
   each_match(others, place.text, [&](const std::string* words, size_t at) {
@@ -157,13 +165,16 @@ void add_versions(PlacedFacts& place) {
   static const RE2 moved_to("^[^\\s]* (?:to|->) v?(\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
   for (const frameworks::NamedRelease& release : frameworks::named_releases(place.text)) {
     if (is_demanded(place.text, release.at)) continue;
+    if (release.build.starts_with("+rocm") || release.build.starts_with("+xpu") || release.build.starts_with("+cpu"))
+      place.add(place.facts.other_gpus, release.framework + release.build, release.at);
     const bool is_left = is_left_behind(place, release.at);
     const size_t end = place.text.find(release.version, release.at) + release.version.size();
     std::string next;
     if (is_left && RE2::PartialMatch(piece(place.text.substr(end, 24)), moved_to, &next))
       place.add(place.facts.frameworks, release.framework + "==" + next, end);
-    place.add(is_left ? place.frameworks : place.facts.frameworks, release.framework + "==" + release.version,
-              release.at);
+    const std::string named = release.framework + "==" + release.version;
+    place.add(is_left ? place.frameworks : place.facts.frameworks, named, release.at);
+    if (release.build.find(".nv") != std::string::npos) place.facts.nvidia_builds.insert(named);
   }
 }
 
@@ -239,6 +250,16 @@ std::vector<int> TextFacts::all_sms() const {
   return all;
 }
 
+bool TextFacts::is_of_other_makers() const {
+  if (other_gpus.empty()) return false;
+  if (gpus.empty() && sms.empty()) return true;
+  const auto is_in_title = [&](const std::string& name) {
+    const auto line = lines.find(name);
+    return line != lines.end() && line->second == 1;
+  };
+  return std::ranges::any_of(other_gpus, is_in_title) && std::ranges::none_of(gpus, is_in_title) && sms.empty();
+}
+
 std::string TextFacts::target() const {
   if (!gpus.empty()) return gpus.front();
   for (const int sm : sms)
@@ -270,7 +291,7 @@ std::vector<std::string> told_in_words(const TextFacts& facts) {
   for (const auto& framework : facts.frameworks) add(framework, framework);
   if (facts.versions.empty())
     if (const auto brought = cudnns_brought(facts); brought.size() == 1)
-      told.push_back(fmt::format("its wheels bundle cuDNN {} (builds for another CUDA may differ)", brought.front()));
+      told.push_back(fmt::format("its release uses cuDNN {} (other builds may differ)", brought.front()));
   for (const auto& id : facts.gpus) add("GPU " + id, id);
   for (const auto& name : facts.other_gpus) add("not an NVIDIA GPU: " + name, name);
   for (const int sm : facts.sms) told.push_back(fmt::format("compute capability {}.{} (sm_{})", sm / 10, sm % 10, sm));
@@ -300,6 +321,7 @@ std::vector<std::string> cudnns_told(const TextFacts& facts) {
 std::vector<std::string> cudnns_brought(const TextFacts& facts) {
   std::vector<std::string> versions;
   for (const auto& framework : facts.frameworks) try {
+      if (facts.nvidia_builds.contains(framework)) continue;
       for (const auto& chosen : rules::choose_gates({framework}, "the text")) {
         if (chosen.release == nullptr || !chosen.asked.empty()) continue;
         const std::string& pinned = chosen.release->cudnn;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,7 @@ struct TextFacts {
   std::vector<std::string> versions;          ///< of cuDNN, "9.1.0"
   std::vector<std::string> frontends;         ///< releases of cudnn-frontend, "1.28"
   std::vector<std::string> frameworks;        ///< with their releases, in the form of --framework: "torch==2.11"
+  std::set<std::string> nvidia_builds;        ///< those of NVIDIA's containers, with another cuDNN
   std::vector<std::string> other_operations;  ///< other than attention, in words: "a convolution"
   std::map<std::string, int64_t> lines;       ///< line of each fact's first mention
   bool speaks_of_attention = false;           ///< the text mentions attention
@@ -51,6 +53,9 @@ struct TextFacts {
 
   /// Whether the text is about another operation: it names another operation, and never attention.
   bool is_about_others() const { return !other_operations.empty() && !speaks_of_attention; }
+
+  /// Whether the text is about GPUs of other vendors: it names one in its first line, or no NVIDIA GPU at all.
+  bool is_of_other_makers() const;
 
   /// Whether the text names a GPU, or a release of cuDNN or of a framework.
   bool is_placed() const { return !target().empty() || !versions.empty() || !frameworks.empty(); }

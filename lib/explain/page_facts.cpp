@@ -66,6 +66,16 @@ bool is_log_line(std::string_view line) {
   return has_words(line, level);
 }
 
+// Whether an exception's message contains a name that only the program's messages have, or begins with its own:
+// "NotImplementedError: FlashInfer backend currently does not …".
+bool says_its_name(std::string_view line, const std::string& exception, const Program& program) {
+  if (!program.says.empty() && line.find(program.says) != std::string_view::npos) return true;
+  const std::string_view message =
+      trim(line.substr(std::min(line.find(exception) + exception.size() + 1, line.size())));
+  if (message.size() <= program.name.size() || message[program.name.size()] != ' ') return false;
+  return in_small_letters(message.substr(0, program.name.size())) == in_small_letters(program.name);
+}
+
 void find_raised(TextFacts& facts, std::string_view page) {
   static const RE2 frame("\\bFile \"([^\"]{1,400})\", line \\d+", exact_case());
   static const RE2 error("^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Za-z]\\w*(?:Error|Exception))(?::|$)", exact_case());
@@ -94,7 +104,7 @@ void find_raised(TextFacts& facts, std::string_view page) {
         raised.how = "the exception's class";
       }
       for (const Program& program : programs())
-        if (raised.program == nullptr && !program.says.empty() && line.find(program.says) != std::string_view::npos) {
+        if (raised.program == nullptr && says_its_name(line, name, program)) {
           raised.program = &program;
           raised.how = "the name in its message";
         }

@@ -83,16 +83,26 @@ bool is_founded(const Refusal& refusal, const TextFacts& facts) {
          has_words(refusal.line, telling);
 }
 
+// A report of wrong numbers may quote a refusal in a sentence: "the same code also rejected this with \"…\"".
+bool is_quoted_in_passing(const Refusal& refusal, const TextFacts& facts) {
+  static const RE2 after_a_word("[a-z] [\"']$", exact_case());
+  static const RE2 reported("(?:Error|Exception|Warning|ERROR|WARN\\w*|INFO|DEBUG)\\b|^\\W*[EWF]\\d{4} ", exact_case());
+  const bool is_other_trouble = facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;
+  if (!is_other_trouble || has_words(refusal.line, reported)) return false;
+  const size_t at = refusal.line.find(refusal.said);
+  return at != std::string::npos && has_words(refusal.line.substr(0, at), after_a_word);
+}
+
 // cuDNN does not run on other vendors' GPUs, even with an emulation of CUDA.
 std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vector<Refusal>& refusals) {
-  if (facts.other_gpus.empty() || !facts.gpus.empty() || !facts.sms.empty()) return std::nullopt;
+  if (!facts.is_of_other_makers()) return std::nullopt;
   const bool is_about_it =
-      facts.speaks_of_cudnn ||
+      facts.speaks_of_cudnn || facts.speaks_of_attention ||
       std::any_of(refusals.begin(), refusals.end(), [](const Refusal& one) { return one.layer != Layer::framework; });
   if (!is_about_it) return std::nullopt;
   Refusal refusal =
       reading("other-maker", Layer::environment, "the GPU",
-              fmt::format("cuDNN does not run on this GPU: {} is not NVIDIA's", fmt::join(facts.other_gpus, ", ")));
+              fmt::format("cuDNN runs on NVIDIA GPUs only; the text is about {}", fmt::join(facts.other_gpus, ", ")));
   refusal.means =
       "cuDNN's fused attention exists on NVIDIA GPUs only. ZLUDA, HIP and other replacements of CUDA do not have it.";
   refusal.next =
@@ -172,7 +182,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   std::vector<std::pair<Rank, Refusal>> ranked;
   const auto add = [&](Refusal refusal, const answer::KnownReason* reason) {
     if (skip_log && refusal.in_log) return;
-    if (reason == nullptr && !is_founded(refusal, facts)) return;
+    if (reason == nullptr && (!is_founded(refusal, facts) || is_quoted_in_passing(refusal, facts))) return;
     const Rank rank{refusal.kind == MessageKind::note || (is_warned(refusal) && refusal.layer == Layer::environment),
                     refusal.layer,
                     refusal.kind == MessageKind::general,

@@ -99,6 +99,7 @@ TextCall answer_of(const answer::Answer& result, const ReadCall& call, bool targ
 }  // namespace
 
 std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with) {
+  if (facts.is_of_other_makers()) return {};
   const ChosenGpu gpu = gpu_of(facts);
   std::vector<ReadCall> calls = calls_of(Caller::torch, text);
   for (auto& call : calls_of(Caller::jax, text)) calls.push_back(std::move(call));

@@ -324,13 +324,15 @@ void read_types(Reader& reader) {
     reader.set("pass", "fprop");
 }
 
+constexpr const char* usual_bias = "1hss";
+
 void read_features(Reader& reader) {
   static const RE2 deterministic =
                        // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
       any("\\bdeterministic(?:\\W{1,3}True| (?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
           "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|"
           "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
-                   alibi = any("\\balibi\\b"), sink = any("\\b(?:attention[ _])?sinks?(?:[ _]token)?\\b"),
+                   alibi = any("\\balibi\\b"), sink = any("(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b"),
                    bias = any("\\b(?:attn_|attention )?bias\\b|additive mask");
   static const RE2 boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b"),
                    softcap = any("soft[- _]?cap\\w*(?: ?(?:of|is|=|:))* ?(\\d+(?:\\.\\d+)?)"),
@@ -347,7 +349,7 @@ void read_features(Reader& reader) {
     reader.set("pass", "bprop");
   if (reader.says(alibi)) reader.set("alibi", true);
   if (reader.says(sink)) reader.set("sink", true);
-  if (reader.says(bias)) reader.set("bias", "1hss");
+  if (reader.says(bias) && reader.set("bias", usual_bias)) reader.question.assumed.emplace_back("a bias of shape 1hss");
   if (reader.says(boolean)) reader.set("score_mod", "mask_boolean");
   for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
     reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
@@ -373,9 +375,15 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
   static const RE2 direct = any("\\bcudnn\\.pygraph\\b"),
                    indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
   if (has_words(page, direct) && !has_words(page, indirect)) return;
+  // "pip install onnxruntime==1.24.4 torch==2.10.0" alone does not show that PyTorch computes.
+  static const RE2 torch_computes =
+      any("\\bpytorch\\b|\\btorch(?:[^=.\\w]|$)|\\btorch\\.|scaled_dot_product_attention|SDPBackend");
+  const bool is_listed_only = facts.frameworks.size() > 1 && !has_words(page, torch_computes);
   for (const char* first : {"transformer-engine", "torch", "jax"})
     for (const auto& named : facts.frameworks)
-      if (question.framework.empty() && named.starts_with(std::string(first) + "==")) question.framework = named;
+      if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&
+          !(is_listed_only && named.starts_with("torch==")))
+        question.framework = named;
   if (question.framework.empty() && !facts.frameworks.empty() && !facts.frameworks.front().starts_with("tensorrt"))
     question.framework = facts.frameworks.front();
   for (const auto& [name, words] : names)
@@ -415,8 +423,9 @@ std::string ToldQuestion::read_as() const {
   std::string words;
   std::set<int64_t> lines;
   for (const ToldField& one : fields) {
-    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", one.field,
-                         one.value.is_string() ? one.value.get<std::string>() : one.value.dump());
+    words += (words.empty() ? "" : ", ") + one.field;
+    if (one.field != "bias" || one.value != usual_bias)
+      words += " " + (one.value.is_string() ? one.value.get<std::string>() : one.value.dump());
     lines.insert(one.line);
   }
   return words.empty() ? ""

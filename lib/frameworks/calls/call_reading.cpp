@@ -188,8 +188,10 @@ std::vector<FrameworkCall> calls_in(std::string_view text, const JsonSource& sou
                                     CallReader& reader) {
   const std::string_view content = trim(text);
   std::vector<FrameworkCall> calls;
-  // A log line may also begin with a bracket: "[rank0]: attnprobe-torch {…}".
-  const bool is_json = content.starts_with('{') || content.starts_with('[') || content.starts_with('/');
+  // Titles and log lines also begin with a bracket: "[BUG] …", "[rank0]: attnprobe-torch {…}".
+  const std::string_view first = content.starts_with('[') ? trim(content.substr(1)) : content;
+  const bool is_json =
+      first.starts_with('{') || first.starts_with('/') || (content.starts_with('[') && first.starts_with(']'));
   if (is_python_call(content, form.function)) {
     const Json json = read_python_call(content, source.name, form.positional);
     calls.push_back(reader.read(JsonView(json, source)));

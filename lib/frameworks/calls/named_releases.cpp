@@ -13,7 +13,7 @@ struct Form {
   Form(const char* name, const std::string& words, const char* major)
       : framework(name),
         pattern("(?:" + words + ")(?:[ _](?:version|nightly))?['\"]?[ :=v]{1,4}['\"]?(" + major +
-                    "\\.\\d{1,2}(?:\\.\\d+)?)",
+                    "\\.\\d{1,2}(?:\\.\\d+)?)((?:a0)?\\+[\\w.]*)?",
                 any_case()) {}
 
   static RE2::Options any_case() {
@@ -48,11 +48,12 @@ const auto& forms() {
 std::vector<NamedRelease> named_releases(std::string_view text) {
   std::vector<NamedRelease> releases;
   for (const auto& [framework, pattern] : forms()) {
-    re2::StringPiece found[2];
+    re2::StringPiece found[3];
     const re2::StringPiece all(text.data(), text.size());
-    for (size_t at = 0; at < text.size() && pattern.Match(all, at, text.size(), RE2::UNANCHORED, found, 2);) {
+    for (size_t at = 0; at < text.size() && pattern.Match(all, at, text.size(), RE2::UNANCHORED, found, 3);) {
       const auto begin = static_cast<size_t>(found[0].data() - text.data());
-      releases.push_back({framework, std::string(found[1].data(), found[1].size()), begin});
+      releases.push_back({framework, std::string(found[1].data(), found[1].size()),
+                          std::string(found[2].data() == nullptr ? "" : found[2].data(), found[2].size()), begin});
       at = begin + std::max<size_t>(found[0].size(), 1);
     }
   }

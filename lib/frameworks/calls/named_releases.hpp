@@ -9,6 +9,7 @@ namespace attnprobe::frameworks {
 
 struct NamedRelease {
   std::string framework, version;  ///< "torch", "2.11.0"
+  std::string build;               ///< what follows: "+cu128", "a0+872d972e41.nv25.08", "+rocm6.4"; or ""
   size_t at = 0;                   ///< offset in the text
 };
 

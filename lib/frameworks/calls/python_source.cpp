@@ -120,6 +120,12 @@ class SourceReader {
     if (list.size() > 1 && first && first.text() != "_") firsts_[std::string(first.text())] = list.size();
   }
 
+  // Libraries with a function of the same name: mlx.core.fast.scaled_dot_product_attention.
+  static bool is_of_another_library(const std::string& path) {
+    static const std::set<std::string> others{"mx", "mlx", "paddle", "mindspore", "ttnn", "tinygrad"};
+    return others.contains(path.substr(0, path.find('.')));
+  }
+
   PythonValue called(const std::string& path, const PythonArguments& given, int64_t line) {
     const std::string name = last_word(path);
     if (name == "set_default_dtype" && !given.values.empty() && given.values[0].contains("path"))
@@ -131,7 +137,7 @@ class SourceReader {
       const Json dtype = given.named.value("dtype", given.values.size() > 1 ? given.values[1] : Json());
       autocast_ = dtype.dump().find("bfloat16") != std::string::npos ? "bfloat16" : "float16";
     }
-    if (name == "scaled_dot_product_attention") return add_call("torch", given, line);
+    if (name == "scaled_dot_product_attention" && !is_of_another_library(path)) return add_call("torch", given, line);
     if (name == "dot_product_attention" && names_jax_) return add_call("jax", given, line);
     if (const auto function = functions_.find(path); function != functions_.end()) {
       for (size_t i = 0; i < given.values.size() && i < function->second.size(); ++i)
