@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/text.hpp"
 #include "explain/text_answer.hpp"
 #include "explain/words.hpp"
 #include "rules/bug_sightings.hpp"
@@ -38,7 +39,8 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
     const rules::GateRefusal& first = gate.refusals.front();
     Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title, gate.text);
     if (!gate.instead.empty()) refusal.means = gate.instead + ".";
-    if (!first.message.empty()) refusal.causes.push_back(fmt::format("its message: \"{}\"", first.message));
+    if (!first.message.empty())
+      refusal.means += fmt::format(" {}'s own message for it begins \"{}\".", gate.title, trim(first.message));
     refusal.next = first.change;
     if (!gate.taken_from.empty())
       refusal.help = fmt::format("{} {} does not refuse it", gate.framework, gate.taken_from);
@@ -82,10 +84,22 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
   return std::nullopt;
 }
 
+// For trouble that no refusal explains: if the release in the text keeps every call from cuDNN, that is established.
+std::optional<Refusal> not_involved(const Asked& asked, const TextFacts& facts) {
+  const auto& gates = asked.result.frameworks;
+  if (!asked.is_established || facts.frameworks.empty() || gates.empty() || !is_kept_off(gates.front()) ||
+      !gates.front().refusals.front().what.starts_with("any call"))
+    return std::nullopt;
+  std::optional<Refusal> refusal = refusal_of(asked);
+  refusal->headline = "cuDNN is not involved: " + refusal->headline;
+  refusal->next = refusal->help = "";
+  return refusal;
+}
+
 // Whether the question is the text's: with more assumptions, only a refusal of every variant is an answer.
 bool is_told(const Asked& asked) {
   constexpr size_t most_assumed = 3;
-  return asked.untold.size() <= most_assumed;
+  return asked.untold.size() + (asked.is_other_cudnn ? 1 : 0) <= most_assumed;
 }
 
 // The known bug that affects the question, if nothing refuses the question.
@@ -222,15 +236,6 @@ bool is_about_another_kernel(std::string_view page) {
   return true;
 }
 
-// Whether the text's error could be the refusal of a gate or of cuDNN. No answer about the call explains another error:
-// "returned an invalid gradient at index 2".
-bool may_be_a_refusal(const TextFacts& facts) {
-  static const RE2 words(
-      "support|available|cudnn|requir|must|only|expect|head|mask|limit|plan|engine|kernel|backend|implement|disabled",
-      any_case());
-  return facts.raised.message.empty() || has_words(facts.raised.message, words);
-}
-
 // Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked) {
   for (const auto& bug : asked.bugs) {
@@ -259,10 +264,15 @@ std::string whom_asked(const Asked& asked) {
   return text;
 }
 
+// HLO in which XLA computes attention itself; its shapes are of any operation.
+bool is_hlo_without_cudnn(std::string_view page) {
+  return page.find("HloModule") != std::string_view::npos && page.find("__cudnn$fmha") == std::string_view::npos;
+}
+
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with) {
   const TextFacts& facts = findings.facts;
-  if (findings.pasted.empty() || facts.is_about_others() || is_about_another_kernel(findings.pasted) ||
-      facts.is_of_other_makers() || facts.raised.is_outside)
+  if (findings.pasted.empty() || is_hlo_without_cudnn(findings.pasted) || facts.is_about_others() ||
+      is_about_another_kernel(findings.pasted) || facts.is_of_other_makers() || facts.raised.is_outside)
     return;
   const ToldQuestion question = read_question(findings.pasted, facts);
   const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
@@ -321,13 +331,14 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (!facts.target().empty() && !cudnns_told(facts).empty()) add_bugs(answer, asked);
     if (is_failure(facts.trouble) || facts.trouble == Trouble::varies) {
       if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
+      if (!found) found = not_involved(asked, facts);
     } else if (facts.trouble == Trouble::compile_time) {
       found = plans_of(asked);
-    } else if (asked.is_established && may_be_a_refusal(facts)) {
-      found = refusal_of(asked);
-      if (!found && facts.asks && is_told(asked)) found = warning_of(asked);
+    } else if (asked.is_established) {
+      found = facts.may_be_refused() ? refusal_of(asked) : not_involved(asked, facts);
+      if (!found && facts.asks && facts.may_be_refused() && is_told(asked)) found = warning_of(asked);
     }
-    if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) && may_be_a_refusal(facts) &&
+    if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) && facts.may_be_refused() &&
         (facts.asks || facts.trouble == Trouble::slow))
       found = accepted(asked, facts);
     if (!found) {

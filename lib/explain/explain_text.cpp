@@ -125,12 +125,17 @@ class Lines {
       return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
     };
     if (style_.details || lines_of(full) <= room) return full + last;
-    size_t end = brief.size();
-    if (lines_of(brief) + 1 > room) {
-      end = 0;
-      for (size_t line = 0; line + 1 < room; ++line) end = brief.find('\n', end) + 1;
+    std::string shown;
+    for (const auto& part : parts_) {
+      if (lines_of(shown + part.brief) + 1 > room) break;
+      shown += part.brief;
     }
-    return brief.substr(0, end) + "  … -v shows the rest\n" + last;
+    if (shown.empty()) {  // one long part
+      size_t end = 0;
+      for (size_t line = 0; line + 1 < room; ++line) end = brief.find('\n', end) + 1;
+      shown = brief.substr(0, end);
+    }
+    return shown + "  … -v shows the rest\n" + last;
   }
 
  private:

@@ -140,7 +140,8 @@ Explained explain(const std::string& name, const std::string& called, const repl
   explained.answer = answer_of(findings, shows_graphs(explained.replay));
   const std::vector<DocumentQuestion> documents =
       explained.replay.graphs.empty() ? questions_of_document(source) : std::vector<DocumentQuestion>();
-  std::vector<AnsweredCall> calls = answer_calls(source, findings.facts, with);
+  std::vector<AnsweredCall> calls =
+      answer_calls(source, findings.facts, explain::is_established(explained.answer), with);
   // If neither GPU nor release is known, an accepted call explains no crash and no wrong number.
   if (is_failure_of_unknown(findings.facts))
     std::erase_if(calls, [](const auto& one) { return one.call.is_taken && one.asked.bugs.empty(); });

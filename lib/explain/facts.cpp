@@ -92,12 +92,13 @@ void add_gpus(PlacedFacts& place) {
       if (gpu::find(name[1]) == nullptr && !is_demanded(place.text, at)) add_fact(place.facts.sms, one.key);
     });
   static const RE2 others(
-      "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|RX ?[5-9]\\d00(?: ?XTX?)?|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
+      "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|(?:RX ?)?[5-9]\\d00 ?XTX?|RX ?[5-9]\\d00|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
       "hip(?:Error\\w+|DNN)|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|XPU|torch-xpu-ops)\\b",
       exact_case());
   // Titles, sources, and collect_env's lines for other builds.
   static const Worded<const char*> builds[] = {
-      {"ROCm", "\\[ROCm\\]|\\bROCM used to build PyTorch: \\d|\\bHIP runtime version: \\d|/transformers/hip/"},
+      {"ROCm",
+       "\\A[^\\n]*\\bROCm\\b|\\bROCM used to build PyTorch: \\d|\\bHIP runtime version: \\d|/transformers/hip/"},
       {"macOS", "\\bOS: macOS\\b|\\bdevice ?= ?['\"]mps['\"]"},
       {"XPU", "_xpu_|\\bdevice ?= ?['\"]xpu['\"]"},
       {"PyTorch without CUDA", "\\bCUDA used to build PyTorch: (?:None|Could not collect)"}};
@@ -138,11 +139,11 @@ void add_sms(PlacedFacts& place) {
 void add_versions(PlacedFacts& place) {
   static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
   static const RE2 in_words(
-      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version)?['\"]?(?: is| at|:)?[ :=v-]{1,24}[*'\"]{0,2}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version)?['\"]?(?: is| at|:)?[ :=v|(-]{0,24}[*'\"]{0,2}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
       any_case());
   for (const RE2* versions : {&of_files, &in_words})
     each_match(*versions, place.text, [&](const std::string* words, size_t at) {
-      if (is_demanded(place.text, at) ||
+      if ((is_demanded(place.text, at) && !is_built_with(place.text, at)) ||
           has_words(place.text.substr(at + words[0].size(), 10), RE2("^(?: or| and) (?:newer|later|above)")))
         return;
       place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
@@ -153,8 +154,9 @@ void add_versions(PlacedFacts& place) {
   each_match(others, place.text,
              [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });
   // "CuDNN (v91900 ", "cuDNN version: 8907", "cudnn 90000".
-  static const RE2 of_logs("\\bcudnn(?: \\(v|(?:[-_ ]backend)?(?:[_ ]version)?['\"]?[ :=]{1,3})(8\\d{3}|9\\d{4})\\b",
-                           any_case());
+  static const RE2 of_logs(
+      "\\bcudnn(?: \\(v|(?:[-_ ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=]{1,4})(8\\d{3}|9\\d{4})\\b",
+      any_case());
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
   });

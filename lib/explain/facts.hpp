@@ -60,6 +60,10 @@ struct TextFacts {
   /// Whether the text names a GPU, or a release of cuDNN or of a framework.
   bool is_placed() const { return !target().empty() || !versions.empty() || !frameworks.empty(); }
 
+  /// Whether the trouble could be a refusal by a gate or by cuDNN. A refusal explains neither wrong numbers nor another
+  /// error: "returned an invalid gradient at index 2".
+  bool may_be_refused() const;
+
   /// The compute capabilities of the GPUs that the text names; empty if there are none.
   std::vector<int> all_sms() const;
 

@@ -78,7 +78,9 @@ bool says_its_name(std::string_view line, const std::string& exception, const Pr
 
 void find_raised(TextFacts& facts, std::string_view page) {
   static const RE2 frame("\\bFile \"([^\"]{1,400})\", line \\d+", exact_case());
-  static const RE2 error("^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Za-z]\\w*(?:Error|Exception))(?::|$)", exact_case());
+  static const RE2 error(
+      "^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Za-z]\\w*(?:Error|Exception)|(?:\\w+\\.)+(?:errors?|exc|exceptions?)\\.[A-Z]\\w+)(?::|$)",
+      exact_case());
   static const RE2 logger(
       "^\\W{0,3}(?:\\S+ ){0,4}(?:(?:ERROR|WARNING|WARN|CRITICAL)\\W{1,3})?\\[?(?:[EWF]:)?([a-z_]\\w+(?:\\.\\w+)+|onnxruntime)\\b",
       exact_case());
@@ -109,17 +111,22 @@ void find_raised(TextFacts& facts, std::string_view page) {
           raised.how = "the name in its message";
         }
       deepest.clear();
-    } else if (raised.message.empty() && is_log_line(line) && RE2::PartialMatch(piece(line), logger, &name) &&
-               program_of(name) != nullptr) {
-      raised = {program_of(name), "", "its logger", std::string(trim(line)), name, number, false};
+    } else if (raised.message.empty() && is_log_line(line)) {
+      if (RE2::PartialMatch(piece(line), logger, &name) && program_of(name) != nullptr)
+        raised = {program_of(name), "", "its logger", std::string(trim(line)), name, number, false};
+      for (const Program& program : programs())
+        if (raised.program == nullptr && !program.says.empty() && line.find(program.says) != std::string_view::npos)
+          raised = {&program, "", "the name in its message", std::string(trim(line)), "", number, false};
     }
   }
   if (raised.program == nullptr) return;
   raised.name = raised.program->name;
   const auto& parts = raised.program->to_cudnn;
-  raised.is_outside = std::none_of(parts.begin(), parts.end(), [&](const std::string& part) {
-    return part == "*" || raised.path.find(part) != std::string::npos;
-  });
+  static const RE2 of_cudnn("cudnn", any_case());
+  raised.is_outside =
+      !has_words(raised.message, of_cudnn) && std::none_of(parts.begin(), parts.end(), [&](const std::string& part) {
+        return part == "*" || raised.path.find(part) != std::string::npos;
+      });
 }
 
 void find_trouble(TextFacts& facts, std::string_view page) {
@@ -161,6 +168,14 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   find_trouble(facts, page);
   static const RE2 question("\\?(?:\\s|$)", exact_case());
   facts.asks = has_words(page, question);
+}
+
+bool TextFacts::may_be_refused() const {
+  if (is_failure(trouble) || trouble == Trouble::varies || trouble == Trouble::memory) return false;
+  static const RE2 words(
+      "support|available|cudnn|requir|must|only|expect|head|mask|limit|plan|engine|kernel|backend|implement|disabled",
+      any_case());
+  return raised.message.empty() || has_words(raised.message, words);
 }
 
 std::string gpu_conflict(std::string_view message, const TextFacts& facts) {

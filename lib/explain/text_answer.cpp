@@ -73,6 +73,21 @@ void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked
   }
 }
 
+// "Disabling FusedAttention for" is the beginning of several messages.
+void drop_parts_of_longer_messages(std::vector<std::pair<Rank, Refusal>>& ranked) {
+  std::vector<std::pair<Rank, Refusal>> kept;
+  for (const auto& one : ranked) {
+    const Refusal& part = one.second;
+    const bool is_part = std::ranges::any_of(ranked, [&](const auto& other) {
+      const Refusal& whole = other.second;
+      return whole.first_line == part.first_line && whole.who == part.who && whole.times >= part.times &&
+             whole.said.size() > part.said.size() && whole.said.find(part.said) != std::string::npos;
+    });
+    if (!is_part) kept.push_back(one);
+  }
+  ranked = std::move(kept);
+}
+
 // A short message could come from any program, so the text must be about attention, cuDNN or CUDA's libraries.
 bool is_founded(const Refusal& refusal, const TextFacts& facts) {
   static const RE2 telling(
@@ -194,6 +209,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   };
   const std::vector<CudnnVersion> versions = cudnns_of(facts);
   for (const auto& hit : findings.messages) add(refusal_of(hit, versions), hit.message->reason);
+  drop_parts_of_longer_messages(ranked);
   rank_behind_what_they_hand_on(ranked);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
@@ -201,7 +217,10 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   if (facts.is_about_others()) say_it_is_no_attention(answer.refusals, facts.other_operations.front());
   for (const Message& report : reports())
     if (fits(report, findings.pasted)) {
-      answer.refusals.insert(answer.refusals.begin(), refusal_of_report(report, findings.pasted));
+      // A gate's own message is more specific.
+      const bool is_said = !answer.refusals.empty() && answer.refusals.front().layer == Layer::framework &&
+                           answer.refusals.front().kind == MessageKind::refusal && answer.refusals.front().says_why;
+      answer.refusals.insert(answer.refusals.begin() + (is_said ? 1 : 0), refusal_of_report(report, findings.pasted));
       break;
     }
   const bool is_known = std::any_of(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {

@@ -96,9 +96,19 @@ TextCall answer_of(const answer::Answer& result, const ReadCall& call, bool targ
   return answer;
 }
 
+// For trouble that no refusal explains, only known bugs count, or that the release in the text does not ask cuDNN.
+bool explains(AnsweredCall& answer, const ReadCall& call) {
+  if (answer.call.is_taken) return !answer.asked.bugs.empty();
+  if (call.release.find("==") == std::string::npos) return false;
+  answer.call.says = "cuDNN is not involved: " + answer.call.says;
+  answer.call.change.clear();
+  return true;
+}
+
 }  // namespace
 
-std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const AskWith& with) {
+std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, bool has_message,
+                                       const AskWith& with) {
   if (facts.is_of_other_makers()) return {};
   const ChosenGpu gpu = gpu_of(facts);
   std::vector<ReadCall> calls = calls_of(Caller::torch, text);
@@ -106,12 +116,14 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
   const auto cudnn = facts.versions.empty() ? std::nullopt : CudnnVersion::parse(facts.versions.front());
   for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(asking::newest_version())))
     calls.push_back(std::move(call));
+  const bool needs_refusal = !has_message && !facts.may_be_refused();
   std::vector<AnsweredCall> answers;
   for (const ReadCall& call : calls) try {
       const std::vector<rules::ChosenGate> gates = {gate_for(call.release)};
       for (auto& result : put(call.questions, {gpu.target}, facts, gates, with)) {
         if (answers.size() == most_answers) return answers;
         AnsweredCall answer{answer_of(result, call, gpu.is_named), weighed({std::move(result)}, {}, facts.trouble)};
+        if (needs_refusal && !explains(answer, call)) continue;
         answer.asked.assumed = call.notes;
         if (!call.notes.empty()) answer.asked.untold.emplace_back("the whole call");
         if (!gpu.is_named) answer.asked.untold.emplace_back("the GPU");

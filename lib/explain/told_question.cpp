@@ -221,8 +221,13 @@ void read_pairs(Reader& reader) {
 }
 
 void read_sizes(Reader& reader) {
-  static const RE2 paged = any("\\bpaged\\b|page[_ ]table|block[_ ]table"),
-                   decode = any("\\bdecod(?:e|ing)\\b|\\b(?:one|a single) (?:query|new token)\\b");
+  static const RE2
+      paged = any("\\bpaged\\b|page[_ ]table|block[_ ]table"),
+      decode = any(
+          "\\bdecod(?:e|ing) (?:steps?|phase|stage|attention|requests?|mode|path|batch(?:es)?|kernels?|shapes?|case|with|on|of|at|in|is|fails)\\b|"
+          "\\b(?:for|in|during|while|at|paged|token|graph|batch|when) (?:\\w+ )?decod(?:e|ing)\\b|"
+          "\\b(?:one|a single) (?:query|new token)\\b"),
+      of_images = any("\\b(?:VAE|video|image|latent)s? (?:encode and |encoding and )?decod(?:e|ing)\\b");
   // In this order: "seqlen=4096 heads=16" does not mean 4096 heads.
   static const SizeForm forms[] = {
       {"head_dim_v", 1024, "\\b(?:d_v|head_?dim_v) ?[=:]? ?(\\d{2,4})\\b"},
@@ -230,9 +235,9 @@ void read_sizes(Reader& reader) {
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
       {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()},
       {"heads_kv", 1024,
-       "\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
+       "\\b(?:h_kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
-       "\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
+       "\\b(?:num_(?:attention_|query_|q_)?heads|h_q|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
        "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"block", 100'000,
@@ -250,7 +255,8 @@ void read_sizes(Reader& reader) {
   for (const SizeForm& form : forms) {
     std::string field = form.field;
     if (field == "length") {
-      if (!reader.question.tells("seqlen_q") && reader.says(decode)) reader.set("seqlen_q", 1);
+      if (!reader.question.tells("seqlen_q") && !reader.says(of_images) && reader.says(decode))
+        reader.set("seqlen_q", 1);
       field = reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q";
     }
     reader.each(form.words, [&](const std::string* words) {
@@ -372,7 +378,7 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       {"jax", "\\bjax\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn");
   // A program that calls cuDNN itself may use PyTorch only for its tensors.
-  static const RE2 direct = any("\\bcudnn\\.pygraph\\b"),
+  static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
                    indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
   if (has_words(page, direct) && !has_words(page, indirect)) return;
   // "pip install onnxruntime==1.24.4 torch==2.10.0" alone does not show that PyTorch computes.

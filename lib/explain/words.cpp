@@ -54,6 +54,12 @@ bool is_demanded(std::string_view text, size_t at) {
   return has_words(text.substr(begin, at - begin), demand);
 }
 
+bool is_built_with(std::string_view text, size_t at) {
+  static const RE2 built("\\b(?:built|compiled|linked) (?:with|against):?\\s{0,8}$", any_case());
+  const size_t begin = at - std::min<size_t>(at, 32);
+  return has_words(text.substr(begin, at - begin), built);
+}
+
 std::string as_prose(std::string_view text) {
   constexpr size_t shortest_wrapped = 50;
   std::string prose(text);

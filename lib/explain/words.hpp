@@ -72,6 +72,9 @@ bool is_contrast(std::string_view text, size_t at);
 /// Whether the words at `at` state a requirement, not a fact: "requires A100 or H100 GPUs".
 bool is_demanded(std::string_view text, size_t at);
 
+/// Whether the words at `at` state what a program was built with: "built against cuDNN 9.6.0".
+bool is_built_with(std::string_view text, size_t at);
+
 /// A page as prose: line ends within a sentence become blanks. It has the same length, so that offsets stay valid.
 std::string as_prose(std::string_view text);
 

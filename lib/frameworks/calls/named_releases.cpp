@@ -12,7 +12,7 @@ namespace {
 struct Form {
   Form(const char* name, const std::string& words, const char* major)
       : framework(name),
-        pattern("(?:" + words + ")(?:[ _](?:version|nightly))?['\"]?[ :=v]{1,4}['\"]?(" + major +
+        pattern("(?:" + words + ")(?:[ _](?:version|nightly))?['\"]?[ :=v|]{0,4}['\"]?(" + major +
                     "\\.\\d{1,2}(?:\\.\\d+)?)((?:a0)?\\+[\\w.]*)?",
                 any_case()) {}
 

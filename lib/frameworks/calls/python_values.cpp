@@ -286,7 +286,8 @@ std::optional<PythonValue> call_function(const std::string& name, const PythonAr
                                          const std::string& default_dtype) {
   const Json& values = given.values;
   if (is_one_of(makers, name)) return make(name, given, default_dtype);
-  if (name == "arange" && !values.empty() && whole(values.back())) return tensor_of({*whole(values.back())}, "int64");
+  if (name == "arange" && !values.empty() && whole(values.back()))
+    return tensor_of({*whole(values.back())}, dtype_word(given.named.value("dtype", Json())).value_or("int64"));
   if (!values.empty() && is_tensor_value(values[0])) {
     if (name.ends_with("_like")) {
       PythonValue like = reshaped(values[0], values[0]["shape"].get<Sizes>());
