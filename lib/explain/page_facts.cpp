@@ -62,7 +62,8 @@ std::string folder_of_module(const std::string& path) {
 // A dotted name in source, "import torch.nn", or in a list of packages is not a logger.
 bool is_log_line(std::string_view line) {
   static const RE2 level(
-      "\\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL|INFO|DEBUG)\\b|\\[[EWF]:|^[EWF]\\d{4} |Error: |Warning: ", exact_case());
+      "\\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL|INFO|DEBUG)\\b|\\[[EWF]:|(?:^|\\[)[EWF]\\d{4} |Error: |Warning: ",
+      exact_case());
   return has_words(line, level);
 }
 
@@ -137,7 +138,8 @@ void find_trouble(TextFacts& facts, std::string_view page) {
        "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)"},
       {Trouble::wrong,
        "\\bwrong\\b|incorrect|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|mismatch|attends? across|diverge|\\bInf\\b|inaccura"},
-      {Trouble::memory, "out of memory|\\bOOM\\b|[GM]i?B of workspace|workspace of \\d"},
+      {Trouble::memory,
+       "out of memory|\\bOOM\\b|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d"},
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|SIGABRT|SIGFPE|\\baborts?\\b"},
       {Trouble::compile_time,

@@ -390,8 +390,10 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&
           !(is_listed_only && named.starts_with("torch==")))
         question.framework = named;
-  if (question.framework.empty() && !facts.frameworks.empty() && !facts.frameworks.front().starts_with("tensorrt"))
-    question.framework = facts.frameworks.front();
+  for (const auto& named : facts.frameworks)
+    if (question.framework.empty() && !named.starts_with("tensorrt") &&
+        !(is_listed_only && named.starts_with("torch==")))
+      question.framework = named;
   for (const auto& [name, words] : names)
     if (question.framework.empty() && has_words(page, words)) question.framework = name;
   if (question.framework.starts_with("torch==") && has_words(page, varlen)) question.framework.insert(5, "-varlen");
