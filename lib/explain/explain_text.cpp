@@ -94,7 +94,7 @@ std::string beginning_of(const std::string& text) {
   return text;
 }
 
-// The parts of an answer. Without -v, long parts are shortened if the whole does not fit, and then the end is cut.
+// The parts of an answer. Without -v, long parts are shortened if the whole does not fit, and then the last are left out.
 class Lines {
  public:
   explicit Lines(const TextStyle& style) : style_(style) {}
@@ -111,7 +111,7 @@ class Lines {
     const std::string brief = text.size() <= most_said ? text : text.substr(0, most_said) + "…";
     add(head, fmt::format("{}: {}", place, text), fmt::format("{}: {}", place, brief));
   }
-  void raw(const std::string& text) { parts_.push_back({text, text}); }
+  void raw(const std::string& text) { parts_.push_back({text, text, true}); }
 
   std::string text(const std::string& next) const {
     const std::string last = next.empty() ? "" : "next: " + next + "\n";
@@ -127,13 +127,15 @@ class Lines {
     if (style_.details || lines_of(full) <= room) return full + last;
     std::string shown;
     for (const auto& part : parts_) {
-      if (lines_of(shown + part.brief) + 1 > room) break;
-      shown += part.brief;
-    }
-    if (shown.empty()) {  // one long part
+      if (lines_of(shown + part.brief) + 1 <= room) {
+        shown += part.brief;
+        continue;
+      }
       size_t end = 0;
-      for (size_t line = 0; line + 1 < room; ++line) end = brief.find('\n', end) + 1;
-      shown = brief.substr(0, end);
+      if (part.is_list)
+        for (size_t line = lines_of(shown); line + 1 < room; ++line) end = part.brief.find('\n', end) + 1;
+      shown += part.brief.substr(0, end);
+      break;
     }
     return shown + "  … -v shows the rest\n" + last;
   }
@@ -153,6 +155,7 @@ class Lines {
 
   struct Part {
     std::string full, brief;
+    bool is_list = false;  // may be cut after any line
   };
   TextStyle style_;
   std::vector<Part> parts_;

@@ -175,7 +175,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
 bool TextFacts::may_be_refused() const {
   if (is_failure(trouble) || trouble == Trouble::varies || trouble == Trouble::memory) return false;
   static const RE2 words(
-      "support|available|cudnn|requir|must|only|expect|head|mask|limit|plan|engine|kernel|backend|implement|disabled",
+      "support|available|cudnn|require|requiring|must|only|expect|head|mask|limit|plan|engine|kernel|backend|implement|disabled",
       any_case());
   return raised.message.empty() || has_words(raised.message, words);
 }

@@ -16,7 +16,7 @@ struct AnsweredCall {
 
 /// Each graph of each call, at most 4. Uses the gate of the framework release in the text, otherwise of the newest
 /// known release. Asks about the GPU and cuDNN in the text, otherwise about an H100 and the cuDNN that the release
-/// pins. For trouble that is no refusal, only calls whose answer may explain it, unless a message was recognised.
+/// pins. If the trouble cannot be a refusal and no message was recognised, only calls whose answer may explain it.
 std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, bool has_message,
                                        const AskWith& with);
 

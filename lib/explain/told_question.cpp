@@ -381,7 +381,7 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
   static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
                    indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
   if (has_words(page, direct) && !has_words(page, indirect)) return;
-  // "pip install onnxruntime==1.24.4 torch==2.10.0" alone does not show that PyTorch computes.
+  // "pip install onnxruntime==1.24.4 torch==2.10.0" does not show that PyTorch computes.
   static const RE2 torch_computes =
       any("\\bpytorch\\b|\\btorch(?:[^=.\\w]|$)|\\btorch\\.|scaled_dot_product_attention|SDPBackend");
   const bool is_listed_only = facts.frameworks.size() > 1 && !has_words(page, torch_computes);

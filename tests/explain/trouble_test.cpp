@@ -99,7 +99,7 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK(tells("cuDNN attention in decode steps with 8 heads", "seqlen_q"));
   CHECK_FALSE(tells("VAE decode runs out of memory in attention", "seqlen_q"));
   CHECK_FALSE(tells("attention on all-sink rows", "sink"));
-  // Listed beside another framework, PyTorch is not the one that computes.
+  // Listed with another framework, PyTorch is not the one that computes.
   const std::string onnx =
       "pip install onnxruntime-gpu==1.24.4 torch==2.10.0: the Attention node with cuDNN runs on the CPU";
   CHECK(read_question(onnx, facts_of(onnx)).framework.starts_with("onnxruntime"));

@@ -104,10 +104,12 @@ ATTNPROBE_BOTH Real reduce_element(int op, Real x) {
   }
 }
 
-/// The rounding of one partial sum: kernels accumulate dBias in its own type, even near its smallest numbers.
-ATTNPROBE_BOTH Real partial_sum_variance(const ReduceArgs& a, Real value) {
-  if (a.op != reduce_ADD || value == 0) return (Real)0;
-  return square((Real)a.x.unit) * rounded_square(value) + square((Real)a.x.smallest);
+/// The rounding of one partial sum: kernels accumulate dBias in its own type, even near its smallest numbers. Atomics add
+/// in any order. If the terms cancel in our order, a sum in another order may be the root of their squares.
+ATTNPROBE_BOTH Real partial_sum_variance(const ReduceArgs& a, Real value, Real squares) {
+  const Real sum = rounded_square(value), largest = sum > squares ? sum : squares;
+  if (a.op != reduce_ADD || largest == 0) return (Real)0;
+  return square((Real)a.x.unit) * largest + square((Real)a.x.smallest);
 }
 
 /// A maximum is as uncertain as its most uncertain input; a sum adds the variances.
@@ -125,7 +127,7 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
   const Index count = elements(a.y) * a.parts;
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i / a.parts);
-    Real value = reduce_start(a.op), variances = 0;
+    Real value = reduce_start(a.op), variances = 0, squares = 0;
     for (Index k = i % a.parts; k < per; k += a.parts) {
       Place q;
       Index rest = k;
@@ -137,7 +139,8 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
       value = reduce_join(a.op, value, reduce_element(a.op, x));
       if (a.y.error == 0 || !is_number(x)) continue;
       variances = reduce_join_variance(a.op, variances, variance(a.x, q, x) + (Real)per * square(f32_unit() * x));
-      if (k >= a.parts) variances += partial_sum_variance(a, value);
+      squares += rounded_square(x);
+      if (k >= a.parts) variances += partial_sum_variance(a, value, squares);
     }
     a.partial[i] = value;
     if (a.y.error != 0) a.partial_variance[i] = variances;
@@ -151,12 +154,13 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i);
     Real value = a.keep != 0 ? load(a.y, p) : reduce_start(a.op);
-    Real variances = a.keep != 0 ? variance(a.y, p, value) : (Real)0;
+    Real variances = a.keep != 0 ? variance(a.y, p, value) : (Real)0, squares = rounded_square(value);
     for (Index part = 0; part < a.parts; ++part) {
       value = reduce_join(a.op, value, a.partial[i * a.parts + part]);
       if (a.y.error == 0) continue;
       variances = reduce_join_variance(a.op, variances, a.partial_variance[i * a.parts + part]);
-      if (part > 0 || a.keep != 0) variances += partial_sum_variance(a, value);
+      squares += rounded_square(a.partial[i * a.parts + part]);
+      if (part > 0 || a.keep != 0) variances += partial_sum_variance(a, value, squares);
     }
     if (a.op == reduce_AVG) {
       value /= (Real)per;
