@@ -67,14 +67,16 @@ bool is_log_line(std::string_view line) {
   return has_words(line, level);
 }
 
-// Whether an exception's message contains a name that only the program's messages have, or begins with its own:
+// Whether an exception's message contains a name that only the program's messages have, or begins with its attention:
 // "NotImplementedError: FlashInfer backend currently does not …".
 bool says_its_name(std::string_view line, const std::string& exception, const Program& program) {
   if (!program.says.empty() && line.find(program.says) != std::string_view::npos) return true;
+  static const RE2 attention("^ (?:attention |attn )?(?:backend|kernels?|attention)\\b", any_case());
   const std::string_view message =
       trim(line.substr(std::min(line.find(exception) + exception.size() + 1, line.size())));
-  if (message.size() <= program.name.size() || message[program.name.size()] != ' ') return false;
-  return in_small_letters(message.substr(0, program.name.size())) == in_small_letters(program.name);
+  const std::string_view begin = message.substr(0, program.name.size());
+  return in_small_letters(begin) == in_small_letters(program.name) &&
+         has_words(message.substr(begin.size()), attention);
 }
 
 void find_raised(TextFacts& facts, std::string_view page) {

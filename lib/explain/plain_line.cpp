@@ -87,7 +87,8 @@ const RE2& prefix() {
       "|\\[?\\d{4}-\\d\\d-\\d\\d[T ]\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?(?:Z|[+-]\\d\\d:?\\d\\d)?\\]?:? "
       "|\\[?\\d\\d:\\d\\d:\\d\\d(?:[.,]\\d+)?\\]?:? "
       "|(?:INFO|WARNING|ERROR|DEBUG) \\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d (?:\\[[^\\]]{1,80}\\] )?"  // vLLM
-      "|E (?:  +)?"                                                                                // pytest
+      "|\\[INFO\\] "  // wrappers of programs
+      "|E (?:  +)?"   // pytest
       ")+)",
       exact_case());
   return pattern;

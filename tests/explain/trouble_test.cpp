@@ -53,6 +53,16 @@ TEST_CASE("A gate's own message comes before a setting in the text", "[explain]"
   CHECK(answer.refusals.front().id == "te-cpp-warning");
 }
 
+TEST_CASE("A wrapper's stamps do not hide an error", "[explain]") {
+  const std::string stamp = "[2024-09-19 20:41:26] [INFO] ";
+  const TextAnswer answer = answer_to(
+      stamp +
+      "Could not load library libnvrtc.so.12. Error: libnvrtc.so.12: cannot open shared object file: No such file or directory\n" +
+      stamp + "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.\n");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "env-no-nvrtc");
+}
+
 TEST_CASE("Errors are told apart by the names in their messages", "[explain]") {
   for (const auto& [text, name] :
        {std::pair("RuntimeError: Function ScaledDotProductEfficientAttentionBackward0 returned an invalid gradient",
