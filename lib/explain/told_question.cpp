@@ -8,11 +8,9 @@
 #include <optional>
 #include <set>
 
-#include "base/error.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
-#include "explain/words.hpp"
-#include "rules/framework_gates.hpp"
+#include "explain/question_reader.hpp"
 
 namespace attnprobe::explain {
 namespace {
@@ -23,7 +21,6 @@ bool any_set(std::initializer_list<bool> set) {
 }
 
 constexpr int64_t most_size = int64_t{1} << 24;
-constexpr size_t most_others = 3;
 
 std::optional<int64_t> size_of(std::string digits) {
   std::erase(digits, ',');
@@ -42,66 +39,6 @@ std::vector<int64_t> sizes_of(const std::string& list) {
     if (const auto size = size_of(words[1])) sizes.push_back(*size);
   });
   return sizes;
-}
-
-// Reads fields one after the other; text used by one field is not read again.
-class Reader {
- public:
-  explicit Reader(std::string_view page) : page_(page), text_(as_prose(page)) {}
-
-  // Calls take(groups) for each match that is not about a working case. If take() returns true, the match is consumed.
-  template <class Take>
-  void each(const RE2& pattern, Take&& take) {
-    std::vector<std::pair<size_t, size_t>> read;
-    each_match(pattern, text_, [&](const std::string* words, size_t at) {
-      if (is_contrast(text_, at) || is_demanded(text_, at)) return;
-      words_ = words[0];
-      at_ = at;
-      if (take(words)) read.emplace_back(at, words[0].size());
-    });
-    for (const auto& [at, size] : read) text_.replace(at, size, size, '\x01');
-  }
-
-  // The first value counts; further values are candidates.
-  bool set(const std::string& field, Json value) {
-    const auto told = std::find_if(question.fields.begin(), question.fields.end(),
-                                   [&](const ToldField& one) { return one.field == field; });
-    const bool is_first = told == question.fields.end();
-    if (is_first || (told->value != value && question.others.size() < most_others))
-      (is_first ? question.fields : question.others).push_back({field, std::move(value), line_at(page_, at_), words_});
-    return is_first;
-  }
-
-  // Whether the pattern matches without a negation such as "no causal mask" or "without dropout". With `states`, "needs
-  // bf16" does not count.
-  bool says(const RE2& pattern, bool states = false) {
-    static const RE2 denial(
-        "(?:\\b(?:no|not|non|without|neither|instead of|nor|un)[*_]{0,2}[ -](?:an? |the |any )?(?:\\w+[ -])?)$",
-        any_case());
-    bool found = false;
-    each_match(pattern, text_, [&](const std::string* words, size_t at) {
-      const size_t begin = at - std::min<size_t>(at, 24);
-      if (found || is_contrast(text_, at) || (states && is_demanded(text_, at)) ||
-          has_words(std::string_view(text_).substr(begin, at - begin), denial))
-        return;
-      found = true;
-      words_ = words[0];
-      at_ = at;
-    });
-    return found;
-  }
-
-  ToldQuestion question;
-
- private:
-  std::string_view page_;
-  std::string text_;
-  size_t at_ = 0;  // offset of the last match
-  std::string words_;
-};
-
-RE2 any(const char* pattern) {
-  return RE2(pattern, any_case());
 }
 
 // "q.shape=(2, 16, 4096, 320)", "query [2, 16, 4096, 320]", "k: torch.Size([…])", "v: bf16[2,4096,16,128]". A shape
@@ -292,128 +229,6 @@ void read_empty_keys(Reader& reader) {
       return;
     }
   reader.set("mask", mask);
-}
-
-void read_types(Reader& reader) {
-  static const Worded<const char*> types[] = {{"fp8_e5m2", "e5m2"},
-                                              {"fp8_e4m3", "\\bfp8\\b|\\bfloat8|e4m3|\\bmxfp8"},
-                                              {"bf16", "\\bbf16\\b|bfloat16"},
-                                              {"f16", "\\bf(?:p|loat)?16\\b|\\bhalf(?: precision)?\\b"},
-                                              {"f32", "\\bf(?:p|loat)?32\\b|single precision"}};
-  // The type next to a shape comes first: "q of shape (4, 1023, 12, 64) in float32", "q: bf16[2,4096,16,128]".
-  static const std::string type = "\\b((?:bf|bfloat|fp|f|float)(?:8|16|32)(?:_\\w{4,6})?)";
-  static const RE2 of_shape(
-      type + "[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\d+, ?\\d+, ?\\d+, ?\\d+,? ?[\\])][^\\n.;?\\[(\\d]{0,24}" + type + "\\b",
-      any_case());
-  const auto set_type = [&](const std::string& named) {
-    for (const auto& [name, words] : types)
-      if (!reader.question.tells("dtype") && has_words(named, words)) reader.set("dtype", name);
-    return false;
-  };
-  reader.each(of_shape, [&](const std::string* found) { return set_type(found[1].empty() ? found[2] : found[1]); });
-  // The type that a program gives its queries comes before types in prose.
-  static const RE2 of_queries("\\bq(?:uery)? ?= ?\\w+(?:\\.\\w+)*\\([^\\n]{0,120}\\bdtype ?= ?(?:torch|jnp)\\.(\\w+)",
-                              exact_case());
-  reader.each(of_queries, [&](const std::string* found) { return set_type(found[1]); });
-  for (const bool states : {true, false})
-    for (const auto& [name, words] : types)
-      if (!reader.question.tells("dtype") && reader.says(words, states)) reader.set("dtype", name);
-  static const RE2 mxfp8 = any("\\bmxfp8");  // not "quantize_mxfp8"
-  if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
-  static const RE2 backward = any("\\bbackward|\\bbprop\\b|\\bgradients?\\b|\\bd[QKV]\\b|\\bgrad_[qkv]\\b"),
-                   training = any("\\btraining\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
-  static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
-  static const RE2 forward_alone = any("\\bforward only\\b|\\bonly (?:the )?forward\\b|\\binference\\b");
-  if (reader.says(backward) || (reader.says(training) && !reader.says(forward)))
-    reader.set("pass", "bprop");
-  else if (reader.says(forward_alone))
-    reader.set("pass", "fprop");
-}
-
-constexpr const char* usual_bias = "1hss";
-
-void read_features(Reader& reader) {
-  static const RE2 deterministic =
-                       // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
-      any("\\bdeterministic(?:\\W{1,3}True| (?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
-          "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|"
-          "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
-                   alibi = any("\\balibi\\b"), sink = any("(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b"),
-                   bias = any("\\b(?:attn_|attention )?bias\\b|additive mask");
-  static const RE2 boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b"),
-                   softcap = any("soft[- _]?cap\\w*(?: ?(?:of|is|=|:))* ?(\\d+(?:\\.\\d+)?)"),
-                   dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?(0?\\.\\d+)");
-  static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b");
-  // Observations, and parameters of a program.
-  static const RE2
-      observed = any("\\b(?:is|are|was|were) (?:fully |always )?deterministic\\b"),
-      parameter = any(
-          "\\bbias(?:: ?bool)? ?= ?(?:False|None|\\w+\\.bias)\\b|\\bbias: ?bool\\b|\\bimport [^\\n]{0,80}\\bbias\\b");
-  for (const RE2* other : {&of_convolutions, &observed, &parameter})
-    reader.each(*other, [](const std::string*) { return true; });  // not read as attention's
-  if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
-    reader.set("pass", "bprop");
-  if (reader.says(alibi)) reader.set("alibi", true);
-  if (reader.says(sink)) reader.set("sink", true);
-  if (reader.says(bias) && reader.set("bias", usual_bias)) reader.question.assumed.emplace_back("a bias of shape 1hss");
-  if (reader.says(boolean)) reader.set("score_mod", "mask_boolean");
-  for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
-    reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
-      const auto value = parse_number<double>(words[1].starts_with('.') ? "0" + words[1] : words[1]);
-      return value && *value > 0 && reader.set(key, *value);
-    });
-}
-
-// Chooses the framework of the call: a framework with a release first, then the one closest to cuDNN.
-void choose_framework(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
-  static const Worded<const char*> names[] = {
-      {"transformer-engine", "transformer[ _-]?engine|\\bNVTE_"},
-      {"torch-varlen", "varlen_attn"},
-      {"onnxruntime", "\\bonnx ?runtime\\b"},
-      {"keras", "\\bkeras\\b"},
-      {"tensorrt", "\\btensorrt\\b"},
-      {"diffusers", "\\bdiffusers\\b"},
-      // A type's name such as "torch.float32" does not show the program.
-      {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
-      {"jax", "\\bjax\\b"}};
-  static const RE2 varlen = any("varlen attention|varlen_attn");
-  // A program that calls cuDNN itself may use PyTorch only for its tensors.
-  static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
-                   indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
-  if (has_words(page, direct) && !has_words(page, indirect)) return;
-  // "pip install onnxruntime==1.24.4 torch==2.10.0" does not show that PyTorch computes.
-  static const RE2 torch_computes =
-      any("\\bpytorch\\b|\\btorch(?:[^=.\\w]|$)|\\btorch\\.|scaled_dot_product_attention|SDPBackend");
-  const bool is_listed_only = facts.frameworks.size() > 1 && !has_words(page, torch_computes);
-  for (const char* first : {"transformer-engine", "torch", "jax"})
-    for (const auto& named : facts.frameworks)
-      if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&
-          !(is_listed_only && named.starts_with("torch==")))
-        question.framework = named;
-  for (const auto& named : facts.frameworks)
-    if (question.framework.empty() && !named.starts_with("tensorrt") &&
-        !(is_listed_only && named.starts_with("torch==")))
-      question.framework = named;
-  for (const auto& [name, words] : names)
-    if (question.framework.empty() && has_words(page, words)) question.framework = name;
-  if (question.framework.starts_with("torch==") && has_words(page, varlen)) question.framework.insert(5, "-varlen");
-  if (question.framework.empty()) return;
-  try {
-    const auto chosen = rules::choose_gates({question.framework}, "the text").front();
-    if (chosen.is_known() && chosen.asked.empty()) return;
-    if (chosen.gate->releases.empty()) {
-      question.framework_note = fmt::format("the rules of {} are not public: only cuDNN is asked", chosen.gate->title);
-      question.framework.clear();
-      return;
-    }
-    const std::string read =
-        chosen.release != nullptr ? chosen.release->version : chosen.gate->releases.front().version;
-    question.framework_note = fmt::format("by the rules of {} {}, the known release nearest to {}", chosen.gate->title,
-                                          read, question.framework.substr(question.framework.find("==") + 2));
-    question.framework = chosen.gate->framework + "==" + read;
-  } catch (const Error&) {
-    question.framework.clear();
-  }
 }
 
 }  // namespace

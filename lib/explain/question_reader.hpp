@@ -1,0 +1,90 @@
+// Reads the fields of a question from prose, one after the other.
+#pragma once
+
+#include <re2/re2.h>
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "explain/told_question.hpp"
+#include "explain/words.hpp"
+
+namespace attnprobe::explain {
+
+/// The shape that a bias is assumed to have.
+constexpr const char* usual_bias = "1hss";
+
+/// Reads fields one after the other; text used by one field is not read again.
+class Reader {
+ public:
+  explicit Reader(std::string_view page) : page_(page), text_(as_prose(page)) {}
+
+  /// Calls take(groups) for each match that is not about a working case. If take() returns true, the match is consumed.
+  template <class Take>
+  void each(const RE2& pattern, Take&& take) {
+    std::vector<std::pair<size_t, size_t>> read;
+    each_match(pattern, text_, [&](const std::string* words, size_t at) {
+      if (is_contrast(text_, at) || is_demanded(text_, at)) return;
+      words_ = words[0];
+      at_ = at;
+      if (take(words)) read.emplace_back(at, words[0].size());
+    });
+    for (const auto& [at, size] : read) text_.replace(at, size, size, '\x01');
+  }
+
+  /// The first value counts; further values are candidates.
+  bool set(const std::string& field, Json value) {
+    const auto told = std::find_if(question.fields.begin(), question.fields.end(),
+                                   [&](const ToldField& one) { return one.field == field; });
+    const bool is_first = told == question.fields.end();
+    if (is_first || (told->value != value && question.others.size() < most_others))
+      (is_first ? question.fields : question.others).push_back({field, std::move(value), line_at(page_, at_), words_});
+    return is_first;
+  }
+
+  /// Whether the pattern matches without a negation such as "no causal mask" or "without dropout". With `states`, "needs
+  /// bf16" does not count.
+  bool says(const RE2& pattern, bool states = false) {
+    static const RE2 denial(
+        "(?:\\b(?:no|not|non|without|neither|instead of|nor|un)[*_]{0,2}[ -](?:an? |the |any )?(?:\\w+[ -])?)$",
+        any_case());
+    bool found = false;
+    each_match(pattern, text_, [&](const std::string* words, size_t at) {
+      const size_t begin = at - std::min<size_t>(at, 24);
+      if (found || is_contrast(text_, at) || (states && is_demanded(text_, at)) ||
+          has_words(std::string_view(text_).substr(begin, at - begin), denial))
+        return;
+      found = true;
+      words_ = words[0];
+      at_ = at;
+    });
+    return found;
+  }
+
+  ToldQuestion question;
+
+ private:
+  static constexpr size_t most_others = 3;  ///< candidates kept
+  std::string_view page_;
+  std::string text_;
+  size_t at_ = 0;  // offset of the last match
+  std::string words_;
+};
+
+inline RE2 any(const char* pattern) {
+  return RE2(pattern, any_case());
+}
+
+/// Data types, fp8 scaling and the pass.
+void read_types(Reader& reader);
+
+/// Bias, sink, softcap, dropout, determinism and other features.
+void read_features(Reader& reader);
+
+/// Chooses the framework of the call: a framework with a release first, then the one closest to cuDNN.
+void choose_framework(ToldQuestion& question, std::string_view page, const TextFacts& facts);
+
+}  // namespace attnprobe::explain
