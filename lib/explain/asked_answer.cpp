@@ -220,7 +220,7 @@ bool is_about_another_kernel(std::string_view page) {
       softmax("sdpa|scaled_dot_product|dot_product_attention|flash|softmax", any_case());
   static const RE2 other(
       "flex_?attention|flex attention|EFFICIENT_ATTENTION|memory[- _]efficient attention|xformers|"
-      "\\bflashinfer\\.(?:prefill|decode|single|batch)|\\bggml_|magi_attention",
+      "\\bflashinfer\\.(?:prefill|decode|single|batch)|\\bBatch(?:Prefill|Decode)With\\w+Wrapper|\\bpaddle\\.nn\\b|\\bimport (?:paddle|mlx)\\b|\\bggml_|magi_attention",
       any_case());
   static const RE2 listed("^[^\\n]*(?:nvidia[-_]cudnn|libcudnn\\w*\\.so|cudnn version|cudnn64_|cudnn_\\w+64_)[^\\n]*$",
                           any_case()),

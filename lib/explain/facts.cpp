@@ -99,8 +99,8 @@ void add_gpus(PlacedFacts& place) {
   static const Worded<const char*> builds[] = {
       {"ROCm",
        "\\A[^\\n]*\\bROCm\\b|\\bROCM used to build PyTorch: \\d|\\bHIP runtime version: \\d|/transformers/hip/"},
-      {"macOS", "\\bOS: macOS\\b|\\bdevice ?= ?['\"]mps['\"]"},
-      {"XPU", "_xpu_|\\bdevice ?= ?['\"]xpu['\"]"},
+      {"macOS", "\\bOS: macOS\\b|\\bmacOS \\d|\\bM[1-5] (?:Pro|Max|Ultra)\\b|\\bdevice(?:\\(| ?= ?)['\"]mps['\"]"},
+      {"XPU", "_xpu_|\\bdevice(?:\\(| ?= ?)['\"]xpu['\"]|--device xpu\\b"},
       {"PyTorch without CUDA", "\\bCUDA used to build PyTorch: (?:None|Could not collect)"}};
   for (const auto& [name, words] : builds)
     each_match(words, place.text, [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, name, at); });
@@ -207,6 +207,18 @@ struct NamedOperation {
   RE2 words;
 };
 
+const auto& operations() {
+  static const NamedOperation all[] = {
+      {"a convolution",
+       "(?:\\b|_)conv(?:olution)?s?(?:[123]d)?(?:\\b|_)|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP|cudnnConv"},
+      {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|cudnn_generated_\\w*matmul"},
+      {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
+      {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
+      {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
+  };
+  return all;
+}
+
 // The subject of the text. Convolutions and matmuls have the same statuses and messages.
 void add_subject(PlacedFacts& place) {
   static const RE2 kernels("\\b(cudnn_generated_\\w{8,160})", any_case());
@@ -220,15 +232,7 @@ void add_subject(PlacedFacts& place) {
   static const RE2 cudnn("cudnn", any_case());
   place.facts.speaks_of_attention = place.facts.speaks_of_attention || has_words(place.text, attention);
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
-  static const NamedOperation operations[] = {
-      {"a convolution",
-       "\\bconv(?:olution)?s?(?:[123]d)?\\b|cudnn_conv|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP|cudnnConv"},
-      {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|cudnn_generated_\\w*matmul"},
-      {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
-      {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
-      {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
-  };
-  for (const NamedOperation& operation : operations)
+  for (const NamedOperation& operation : operations())
     if (has_words(place.text, operation.words)) add_fact(place.facts.other_operations, operation.name);
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
   static const RE2 errors("\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()|Fatal Python error");
@@ -336,6 +340,13 @@ std::vector<std::string> cudnns_brought(const TextFacts& facts) {
       continue;  // a release without a known gate
     }
   return versions;
+}
+
+bool is_of_another_operation(std::string_view line) {
+  static const RE2 attention("attention|attn|sdpa|flash|fmha", any_case());
+  return !has_words(line, attention) && std::ranges::any_of(operations(), [&](const NamedOperation& operation) {
+    return has_words(line, operation.words);
+  });
 }
 
 std::string kernel_in_words(const std::string& name) {

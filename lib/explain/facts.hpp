@@ -93,6 +93,9 @@ std::vector<std::string> cudnns_brought(const TextFacts& facts);
 /// A plain description of a graph by its name: "forward attention …"; "" for a name without a known meaning.
 std::string graph_in_words(const std::string& name);
 
+/// Whether a line names another operation, and not attention: "test_conv_bias.py: CUDNN_STATUS_NOT_SUPPORTED".
+bool is_of_another_operation(std::string_view line);
+
 /// A plain description of a cuDNN kernel by its name: "cuDNN's attention, backward, for sm_90".
 std::string kernel_in_words(const std::string& name);
 

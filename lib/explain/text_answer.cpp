@@ -58,9 +58,9 @@ struct Rank {
                                                   // comparison
 };
 
-// CUDNN_STATUS_NOT_INITIALIZED may only follow from a library that could not be loaded, and does not say so.
+// A status without more words. CUDNN_STATUS_NOT_INITIALIZED may only follow from a library that could not be loaded.
 bool is_bare_status(const Refusal& refusal) {
-  return refusal.layer == Layer::environment && refusal.id.starts_with("status-");
+  return refusal.id.starts_with("status-");
 }
 
 // "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only forwards a status that shows where the call failed.
@@ -121,7 +121,7 @@ std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vecto
   refusal.means =
       "cuDNN's fused attention exists on NVIDIA GPUs only. ZLUDA, HIP and other replacements of CUDA do not have it.";
   refusal.next =
-      "switch it off with torch.backends.cuda.enable_cudnn_sdp(False), or use the PyTorch build for this GPU (ROCm, MPS, XPU)";
+      "use the PyTorch build for this GPU (ROCm, MPS, XPU). With ZLUDA: torch.backends.cuda.enable_cudnn_sdp(False)";
   refusal.first_line = facts.lines.at(facts.other_gpus.front());
   refusal.times = 1;
   refusal.source = "cuDNN's support matrix";
@@ -198,10 +198,12 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   const auto add = [&](Refusal refusal, const answer::KnownReason* reason) {
     if (skip_log && refusal.in_log) return;
     if (reason == nullptr && (!is_founded(refusal, facts) || is_quoted_in_passing(refusal, facts))) return;
+    if (facts.speaks_of_attention && may_be_another_operations(refusal) && is_of_another_operation(refusal.line))
+      return;
     const Rank rank{refusal.kind == MessageKind::note || (is_warned(refusal) && refusal.layer == Layer::environment),
                     refusal.layer,
                     refusal.kind == MessageKind::general,
-                    is_bare_status(refusal),
+                    refusal.layer == Layer::environment && is_bare_status(refusal),
                     reason == nullptr,
                     distance_from_error(refusal),
                     reason != nullptr ? -int64_t{reason->progress} : -static_cast<int64_t>(refusal.said.size())};

@@ -2,6 +2,8 @@
 #include <fmt/format.h>
 
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/error.hpp"
@@ -95,10 +97,15 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
   static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
                    indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
   if (has_words(page, direct) && !has_words(page, indirect)) return;
-  // "pip install onnxruntime==1.24.4 torch==2.10.0" does not show that PyTorch computes.
-  static const RE2 torch_computes =
-      any("\\bpytorch\\b|\\btorch(?:[^=.\\w]|$)|\\btorch\\.|scaled_dot_product_attention|SDPBackend");
-  const bool is_listed_only = facts.frameworks.size() > 1 && !has_words(page, torch_computes);
+  // With a program that has attention of its own, a release of PyTorch does not show that PyTorch's attention ran:
+  // "pip install onnxruntime==1.24.4 torch==2.10.0".
+  static const RE2 of_torch = any(
+      "scaled_dot_product_attention|SDPBackend|\\bsdpa\\b|\\bsdp_|_sdp\\b|torch_native|\\bpytorch(?:'s)? (?:\\w+ )?attention|torch\\.nn");
+  static const std::set<std::string> with_attention{"onnxruntime", "vllm", "sglang", "flashinfer", "tensorrt", "mlx"};
+  const bool is_listed_only =
+      !has_words(page, of_torch) && std::ranges::any_of(facts.frameworks, [](const auto& named) {
+        return with_attention.contains(named.substr(0, named.find("==")));
+      });
   for (const char* first : {"transformer-engine", "torch", "jax"})
     for (const auto& named : facts.frameworks)
       if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&

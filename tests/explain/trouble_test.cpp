@@ -15,7 +15,9 @@ TEST_CASE("A text about another vendor's GPU, or a build without CUDA, is not pu
        {std::pair("[ROCm] no cuDNN attention, torch 2.9\nscaled_dot_product_attention(q, k, v) is slow", "ROCm"),
         std::pair("xpu: scaled_dot_product_attention gives NaN on XPU\n\nCUDA (tried on A10) is fine.", "XPU"),
         std::pair("NaN from scaled_dot_product_attention\nCUDA used to build PyTorch: None\nOS: macOS 15.6", "macOS"),
-        std::pair("attention fails with torch 2.7.1+rocm6.3", "torch+rocm6.3")}) {
+        std::pair("attention fails with torch 2.7.1+rocm6.3", "torch+rocm6.3"),
+        std::pair("q = torch.rand(2, 4, 3, 8).to(torch.device('mps')); attention aborts", "macOS"),
+        std::pair("bench --attention-backend torch_native --device xpu recompiles attention", "XPU")}) {
     INFO(text);
     const TextAnswer answer = asked_answer_to(text);
     REQUIRE_FALSE(answer.refusals.empty());
@@ -42,6 +44,13 @@ TEST_CASE("A refusal quoted in a report of wrong numbers is not its cause", "[ex
   CHECK(answer_to("JAX's cudnn attention gave wrong numbers. It also rejected a call with " + said + ".")
             .refusals.empty());
   CHECK_FALSE(answer_to("ValueError: cuDNN doesn't support right window").refusals.empty());
+}
+
+TEST_CASE("A status on the line of another operation is not attention's", "[explain]") {
+  const std::string text =
+      "The attention test fails: max|O-ref|=nan.\n\n- known: test_conv_bias.py / CUDNN_STATUS_NOT_SUPPORTED\n";
+  CHECK(answer_to(text).refusals.empty());
+  CHECK_FALSE(answer_to("cuDNN attention: CUDNN_STATUS_NOT_SUPPORTED").refusals.empty());
 }
 
 TEST_CASE("A gate's own message comes before a setting in the text", "[explain]") {
@@ -113,6 +122,8 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   const std::string onnx =
       "pip install onnxruntime-gpu==1.24.4 torch==2.10.0: the Attention node with cuDNN runs on the CPU";
   CHECK(read_question(onnx, facts_of(onnx)).framework.starts_with("onnxruntime"));
+  const std::string served = "vLLM 0.11.0, torch 2.9.0, GB10: the FLASHINFER attention backend with cuDNN crashes";
+  CHECK_FALSE(read_question(served, facts_of(served)).framework.starts_with("torch"));
 }
 
 }  // namespace attnprobe::test::trouble_test
