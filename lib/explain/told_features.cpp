@@ -97,8 +97,8 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
   static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
                    indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
   if (has_words(page, direct) && !has_words(page, indirect)) return;
-  // With a program that has attention of its own, a release of PyTorch does not show that PyTorch's attention ran:
-  // "pip install onnxruntime==1.24.4 torch==2.10.0".
+  // Programs with attention of their own also list PyTorch: "pip install onnxruntime==1.24.4 torch==2.10.0". That does not
+  // show that PyTorch's attention ran.
   static const RE2 of_torch = any(
       "scaled_dot_product_attention|SDPBackend|\\bsdpa\\b|\\bsdp_|_sdp\\b|torch_native|\\bpytorch(?:'s)? (?:\\w+ )?attention|torch\\.nn");
   static const std::set<std::string> with_attention{"onnxruntime", "vllm", "sglang", "flashinfer", "tensorrt", "mlx"};
