@@ -115,8 +115,8 @@ std::optional<Refusal> warning_of(const Asked& asked) {
 }
 
 // The cost of a new shape.
-Refusal plans_of(const Asked& asked) {
-  const bool is_read = !asked.plans.text.empty();
+Refusal plans_of(const Asked& asked, const TextFacts& facts) {
+  const bool is_read = !asked.plans.text.empty() && !facts.frameworks.empty();
   Refusal refusal = reading("plans", Layer::framework, is_read ? asked.result.frameworks.front().title : "the program",
                             "cuDNN builds a plan for each new shape, which takes time and memory; nothing was refused");
   if (is_read) refusal.means = fmt::format("{}: {}", asked.result.frameworks.front().title, asked.plans.text);
@@ -333,7 +333,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
       if (!found) found = not_involved(asked, facts);
     } else if (facts.trouble == Trouble::compile_time) {
-      found = plans_of(asked);
+      found = plans_of(asked, facts);
     } else if (asked.is_established) {
       found = facts.may_be_refused() ? refusal_of(asked) : not_involved(asked, facts);
       if (!found && facts.asks && facts.may_be_refused() && is_told(asked)) found = warning_of(asked);

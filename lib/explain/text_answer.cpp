@@ -121,7 +121,7 @@ std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vecto
   refusal.means =
       "cuDNN's fused attention exists on NVIDIA GPUs only. ZLUDA, HIP and other replacements of CUDA do not have it.";
   refusal.next =
-      "use the PyTorch build for this GPU (ROCm, MPS, XPU). With ZLUDA: torch.backends.cuda.enable_cudnn_sdp(False)";
+      "ask where this GPU's attention comes from (ROCm, MPS, XPU). With ZLUDA: torch.backends.cuda.enable_cudnn_sdp(False)";
   refusal.first_line = facts.lines.at(facts.other_gpus.front());
   refusal.times = 1;
   refusal.source = "cuDNN's support matrix";

@@ -65,7 +65,7 @@ void read_features(Reader& reader) {
   static const RE2
       observed = any("\\b(?:is|are|was|were) (?:fully |always )?deterministic\\b"),
       parameter = any(
-          "\\bbias(?:: ?bool)? ?= ?(?:False|None|\\w+\\.bias)\\b|\\bbias: ?bool\\b|\\bimport [^\\n]{0,80}\\bbias\\b");
+          "\\b(?:\\w+_)?bias(?:: ?bool)? ?= ?(?:False|None|\\w+\\.bias)\\b|\\bbias: ?bool\\b|\\bimport [^\\n]{0,80}\\bbias\\b");
   for (const RE2* other : {&of_convolutions, &observed, &parameter})
     reader.each(*other, [](const std::string*) { return true; });  // not read as attention's
   if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
@@ -90,6 +90,7 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       {"tensorrt", "\\btensorrt\\b"},
       {"diffusers", "\\bdiffusers\\b"},
       // A type's name such as "torch.float32" does not show the program.
+      {"mlx", "\\bmlx\\b|\\bmx\\.fast\\b"},
       {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
       {"jax", "\\bjax\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn");

@@ -110,6 +110,8 @@ void read_mask(Reader& reader) {
                    kv_lengths = any("key lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)");
   static const RE2 packed = any(
       "\\bthd\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|\\bcu_seq_?lens?(?:_\\w+)?(?: ?= ?(?:[^N\\s]|N[^o])|[^\\w =]| [^=]|$)|\\bjagged\\b|cumulative (?:sequence )?lengths");
+  static const RE2 switched_off = any("\\b(?:is_)?causal ?= ?(?:False|0)\\b");
+  reader.each(switched_off, [](const std::string*) { return true; });  // not read as a mask
   Json mask = Json::object();
   read_windows(reader, mask);
   if (reader.says(causal)) mask["causal"] = true;
