@@ -102,8 +102,9 @@ void add_gpus(PlacedFacts& place) {
       {"macOS", "\\bOS: macOS\\b|\\bmacOS \\d|\\bM[1-5] (?:Pro|Max|Ultra)\\b|\\bdevice(?:\\(| ?= ?)['\"]mps['\"]"},
       {"XPU", "_xpu_|\\bdevice(?:\\(| ?= ?)['\"]xpu['\"]|--device xpu\\b"},
       {"PyTorch without CUDA", "\\bCUDA used to build PyTorch: (?:None|Could not collect)"}};
-  for (const auto& [name, words] : builds)
-    each_match(words, place.text, [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, name, at); });
+  for (const Worded<const char*>& build : builds)
+    each_match(build.words, place.text,
+               [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, build.key, at); });
   // PyTorch's collect_env has lines for AMD on every machine.
   static const RE2 not_here("^[^\\n:]{0,40}: N/A", exact_case());
   each_match(others, place.text, [&](const std::string* words, size_t at) {
