@@ -339,7 +339,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       if (!found && facts.asks && facts.may_be_refused() && is_told(asked)) found = warning_of(asked);
     }
     if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) && facts.may_be_refused() &&
-        (facts.asks || facts.trouble == Trouble::slow))
+        (facts.asks || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))

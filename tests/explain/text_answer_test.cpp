@@ -484,7 +484,8 @@ TEST_CASE("Wrong numbers with a cuDNN and a GPU name the known bugs that fit", "
 TEST_CASE("The cost of plans is recognised in its usual descriptions", "[explain]") {
   for (const char* text : {"torch 2.11, B200: most of the time goes to cuDNN SDPA plan builds on every new batch shape",
                            "an unusually long overhead in the first SDPA forward with cuDNN, torch 2.5 on my H100",
-                           "cuDNN SDPA on my H100, torch 2.9.1: building the graph takes 400 ms"}) {
+                           "cuDNN SDPA on my H100, torch 2.9.1: building the graph takes 400 ms",
+                           "torch 2.11, B200: slow, because cuDNN SDPA builds a plan for every new batch shape"}) {
     INFO(text);
     const TextAnswer answer = asked_answer_to(text);
     REQUIRE_FALSE(answer.refusals.empty());
