@@ -116,11 +116,8 @@ class Lines {
   std::string text(const std::string& next) const {
     const std::string last = next.empty() ? "" : "next: " + next + "\n";
     const size_t room = most_lines - (last.empty() ? 0 : 1);
-    std::string full, brief;
-    for (const auto& part : parts_) {
-      full += part.full;
-      brief += part.brief;
-    }
+    std::string full;
+    for (const auto& part : parts_) full += part.full;
     const auto lines_of = [](const std::string& text) {
       return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
     };

@@ -67,10 +67,15 @@ bool is_log_line(std::string_view line) {
   return has_words(line, level);
 }
 
-// Whether an exception's message contains a name that only the program's messages have, or begins with its attention:
-// "NotImplementedError: FlashInfer backend currently does not …".
+// Whether a line contains a name that only the program's messages have.
+bool has_own_name(std::string_view line, const Program& program) {
+  return !program.says.empty() && line.find(program.says) != std::string_view::npos;
+}
+
+// The same for an exception, whose message may also begin with the program's attention: "NotImplementedError: FlashInfer
+// backend currently does not …".
 bool says_its_name(std::string_view line, const std::string& exception, const Program& program) {
-  if (!program.says.empty() && line.find(program.says) != std::string_view::npos) return true;
+  if (has_own_name(line, program)) return true;
   static const RE2 attention("^ (?:attention |attn )?(?:backend|kernels?|attention)\\b", any_case());
   const std::string_view message =
       trim(line.substr(std::min(line.find(exception) + exception.size() + 1, line.size())));
@@ -118,7 +123,7 @@ void find_raised(TextFacts& facts, std::string_view page) {
       if (RE2::PartialMatch(piece(line), logger, &name) && program_of(name) != nullptr)
         raised = {program_of(name), "", "its logger", std::string(trim(line)), name, number, false};
       for (const Program& program : programs())
-        if (raised.program == nullptr && !program.says.empty() && line.find(program.says) != std::string_view::npos)
+        if (raised.program == nullptr && has_own_name(line, program))
           raised = {&program, "", "the name in its message", std::string(trim(line)), "", number, false};
     }
   }

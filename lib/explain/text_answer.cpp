@@ -58,9 +58,9 @@ struct Rank {
                                                   // comparison
 };
 
-// A status without more words. CUDNN_STATUS_NOT_INITIALIZED may only follow from a library that could not be loaded.
+// CUDNN_STATUS_NOT_INITIALIZED may only follow from a library that could not be loaded, and does not say so.
 bool is_bare_status(const Refusal& refusal) {
-  return refusal.id.starts_with("status-");
+  return refusal.layer == Layer::environment && refusal.id.starts_with("status-");
 }
 
 // "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only forwards a status that shows where the call failed.
@@ -203,7 +203,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     const Rank rank{refusal.kind == MessageKind::note || (is_warned(refusal) && refusal.layer == Layer::environment),
                     refusal.layer,
                     refusal.kind == MessageKind::general,
-                    refusal.layer == Layer::environment && is_bare_status(refusal),
+                    is_bare_status(refusal),
                     reason == nullptr,
                     distance_from_error(refusal),
                     reason != nullptr ? -int64_t{reason->progress} : -static_cast<int64_t>(refusal.said.size())};

@@ -60,8 +60,7 @@ std::optional<Package> package_of(std::string_view folder) {
 
 bool is_licence(const std::vector<std::string>& parts) {
   if (parts.size() < 2 || parts.size() > 3 || !parts[0].ends_with(".dist-info")) return false;
-  std::string name = parts.back();
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  const std::string name = in_small_letters(parts.back());
   return name.find("license") != std::string::npos || name.find("licence") != std::string::npos;
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("Words that only look like facts of attention are not read", "[explain
                  "dtype") == "f32");
 }
 
-TEST_CASE("The titles of changes, and source, are no failures", "[explain]") {
+TEST_CASE("Titles of changes and lines of source are not failures", "[explain]") {
   for (const char* title : {"# Disable cuDNN attention for known IMA and NaNs",
                             "# [cuDNN][varlen] Support paged KV cache (block_table) in cuDNN varlen attention",
                             "+      backend = NVTE_Fused_Attn_Backend::NVTE_No_Backend;",
@@ -136,7 +136,7 @@ TEST_CASE("A library that cannot be loaded comes before the status that follows 
   CHECK(answer.refusals.front().id == "env-unable-to-load");
 }
 
-TEST_CASE("A program that builds cuDNN's graph itself is no call of PyTorch", "[explain]") {
+TEST_CASE("A program that builds cuDNN's graph itself does not call PyTorch's attention", "[explain]") {
   const std::string program =
       "import torch\nq = torch.randn(shape, device=\"cuda\", dtype=torch.float32)\ngraph = cudnn.pygraph()\n";
   CHECK(question_in("Attention fails with torch 2.9.1:\n" + program).framework.empty());
