@@ -171,6 +171,7 @@ void add_types_and_layouts(std::vector<Entry>& all) {
   all.push_back(
       boolean("rope", "Q or K is rotated in the graph", [](const Context& c) { return c.spec.rope.has_value(); }));
   all.push_back(boolean("paged", "K or V is paged", [](const Context& c) { return c.spec.paged.has_value(); }));
+  all.push_back(boolean("paged_k", "K is paged", [](const Context& c) { return c.spec.paged && c.spec.paged->k; }));
   all.push_back(boolean("paged_alone", "one of K and V is paged, the other is not",
                         [](const Context& c) { return c.spec.paged && c.spec.paged->k != c.spec.paged->v; }));
   all.push_back(number("page_tokens", "tokens of a page; null without paged tensors",
@@ -203,11 +204,14 @@ void add_mask(std::vector<Entry>& all) {
                   {},
                   "padding and window hide all keys of some query; null with padding without given lengths"},
                  [](const Context& c) { return rows_without_keys(c.spec); }});
-  all.push_back({{"more_queries_than_keys",
+  all.push_back(number("queries_over_keys",
+                       "the most queries of a batch entry beyond its keys; null with padding without given lengths",
+                       [](const Context& c) { return queries_over_keys(c.spec); }));
+  all.push_back({{"unused_query_tile",
                   KeyKind::boolean,
                   {},
-                  "a batch entry has more queries than keys; null with padding without given lengths"},
-                 [](const Context& c) { return more_queries_than_keys(c.spec); }});
+                  "a batch entry leaves 128 rows of queries, a tile, unused; null with padding without given lengths"},
+                 [](const Context& c) { return unused_query_tile(c.spec); }});
 }
 
 void add_scores(std::vector<Entry>& all) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -132,8 +133,19 @@ Json rows_without_keys(const AttentionSpec& s) {
   return any_entry(s, [&](int64_t queries, int64_t keys) { return has_row_without_keys(s.mask, queries, keys); });
 }
 
-Json more_queries_than_keys(const AttentionSpec& s) {
-  return any_entry(s, [](int64_t queries, int64_t keys) { return queries > keys; });
+Json queries_over_keys(const AttentionSpec& s) {
+  std::optional<int64_t> most;
+  const Json known = any_entry(s, [&](int64_t queries, int64_t keys) {
+    most = std::max(most.value_or(queries - keys), queries - keys);
+    return false;
+  });
+  return known.is_null() || !most ? Json() : Json(*most);
+}
+
+Json unused_query_tile(const AttentionSpec& s) {
+  constexpr int64_t rows_of_tile = 128;
+  const auto tiles = [](int64_t rows) { return (rows + rows_of_tile - 1) / rows_of_tile; };
+  return any_entry(s, [&](int64_t queries, int64_t) { return tiles(queries) < tiles(s.seqlen_q); });
 }
 
 }  // namespace attnprobe::rules

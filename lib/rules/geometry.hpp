@@ -28,7 +28,11 @@ Json largest_offset(const attention::AttentionSpec& spec);
 /// Whether lengths and window leave any query without keys; null if the lengths are unknown.
 Json rows_without_keys(const attention::AttentionSpec& spec);
 
-/// Whether any batch entry has more queries than keys; null if the lengths are unknown.
-Json more_queries_than_keys(const attention::AttentionSpec& spec);
+/// The most queries that any batch entry has beyond its keys; negative if all have more keys. Null if the lengths are
+/// unknown.
+Json queries_over_keys(const attention::AttentionSpec& spec);
+
+/// Whether any batch entry leaves a whole tile of 128 query rows unused; null if the lengths are unknown.
+Json unused_query_tile(const attention::AttentionSpec& spec);
 
 }  // namespace attnprobe::rules

@@ -169,15 +169,18 @@ TEST_CASE("Keys on queries and keys follow the lengths of each batch entry", "[r
   const Json mixed =
       flat(R"({"batch": 2, "seqlen": 512, "mask": {"window_left": 20, "padding": true, "seqlens_q": [40, 512],
                "seqlens_kv": [512, 40]}})");
-  CHECK(mixed["more_queries_than_keys"] == true);
+  CHECK(mixed["queries_over_keys"] == 472);
+  CHECK(mixed["unused_query_tile"] == true);
   CHECK(mixed["rows_without_keys"] == true);
   const Json fewer =
       flat(R"({"batch": 2, "seqlen": 512, "mask": {"window_left": 20, "padding": true, "seqlens_q": [40, 40],
                "seqlens_kv": [512, 40]}})");
-  CHECK(fewer["more_queries_than_keys"] == false);
+  CHECK(fewer["queries_over_keys"] == 0);
   CHECK(fewer["rows_without_keys"] == false);
-  CHECK(flat(R"({"mask": "padding"})")["more_queries_than_keys"].is_null());
-  CHECK(flat(R"({"seqlen_q": 512, "seqlen_kv": 256})")["more_queries_than_keys"] == true);
+  CHECK(flat(R"({"mask": "padding"})")["queries_over_keys"].is_null());
+  CHECK(flat(R"({"seqlen_q": 512, "seqlen_kv": 256})")["queries_over_keys"] == 256);
+  CHECK(flat(R"({"seqlen_q": 512, "seqlen_kv": 256})")["unused_query_tile"] == false);
+  CHECK(flat(R"({"mask": "padding"})")["unused_query_tile"].is_null());
 }
 
 }  // namespace attnprobe::test::condition_test
