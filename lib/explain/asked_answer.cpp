@@ -114,8 +114,15 @@ std::optional<Refusal> warning_of(const Asked& asked) {
   return refusal;
 }
 
-// The cost of a new shape.
+// The cost of a new shape, or of every call.
 Refusal plans_of(const Asked& asked, const TextFacts& facts) {
+  if (facts.is_slow_each_call) {
+    Refusal refusal = reading("plans", Layer::framework, "the program",
+                              "A cuDNN plan seems to be built at each call, which takes time; nothing was refused");
+    refusal.means =
+        "A program that keeps its plans builds one for each new shape only. If calls of one shape stay slow, it does not keep them.";
+    return refusal;
+  }
   const bool is_read = !asked.plans.text.empty() && !facts.frameworks.empty();
   Refusal refusal = reading("plans", Layer::framework, is_read ? asked.result.frameworks.front().title : "the program",
                             "cuDNN builds a plan for each new shape, which takes time and memory; nothing was refused");
@@ -281,6 +288,7 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
                                    [](const ToldField& one) { return one.value.is_number(); });
   const Refusal* message = message_of(answer);
+  if (message != nullptr && message->layer == Layer::environment) return;  // the machine's, whatever the call
   // Wrong numbers, a crash or a hang: known bugs of that cuDNN on that GPU may fit, whatever the sizes.
   const bool is_symptom = message != nullptr && message->layer == Layer::execution && !facts.target().empty() &&
                           !cudnns_told(facts).empty();
@@ -334,6 +342,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       if (!found) found = not_involved(asked, facts);
     } else if (facts.trouble == Trouble::compile_time) {
       found = plans_of(asked, facts);
+      if (!asked.untold.empty()) answer.asked = answer.command = "";
     } else if (asked.is_established) {
       found = facts.may_be_refused() ? refusal_of(asked) : not_involved(asked, facts);
       if (!found && facts.asks && facts.may_be_refused() && is_told(asked)) found = warning_of(asked);

@@ -202,6 +202,22 @@ std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFa
   return {};
 }
 
+namespace {
+
+// The text names no release of its framework, so the newest answers. Other releases may not refuse: their refusal is
+// no cause if the text does not speak of one.
+void assume_release(Asked& asked, const rules::ChosenGate& gate, const TextFacts& facts) {
+  asked.assumed.insert(asked.assumed.begin(), rules::title_of(gate) + ", the newest known");
+  if (facts.trouble == Trouble::question || facts.trouble == Trouble::refused) return;
+  for (const auto& answer : asked.result.frameworks)
+    if (!answer.refusals.empty() && !answer.refused_since.empty()) {
+      asked.is_established = false;
+      if (asked.depends_on.empty()) asked.depends_on = "the release of " + gate.gate->title;
+    }
+}
+
+}  // namespace
+
 std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& with) try {
   Fields fields;
   for (const ToldField& one : told.fields) set_field(fields, one.field, one.value);
@@ -262,6 +278,9 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
   asked.untold = std::move(missing);
+  if (!gates.empty() && told.framework.find("==") == std::string::npos) assume_release(asked, gates.front(), facts);
+  if (facts.nvidia_builds.contains(told.framework) && facts.versions.empty())
+    asked.assumed.push_back(fmt::format("cuDNN {}, which NVIDIA's builds replace", asked.result.cudnn_version.text()));
   complete(asked, facts, gates, with);
   return asked;
 } catch (const Error&) {

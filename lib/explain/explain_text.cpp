@@ -266,7 +266,9 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
   }
   if (!replay.graphs.empty()) {
     if (const auto cause = shows_graphs(replay) ? std::nullopt : first_cause(replay))
-      lines.headline(headline_of(layer_of(cause->category), "cuDNN"));
+      lines.headline(cause->category == answer::Category::invalid_graph
+                         ? "cuDNN refused a call; the log does not show for which graph"
+                         : headline_of(layer_of(cause->category), "cuDNN"));
     lines.raw(graphs_text(replay, style));
     if (!shows_graphs(replay)) lines.add("log", replay::how_to_log());
     if (!text.refusals.empty())

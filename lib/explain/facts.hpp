@@ -45,9 +45,10 @@ struct TextFacts {
   std::map<std::string, int64_t> lines;       ///< line of each fact's first mention
   bool speaks_of_attention = false;           ///< the text mentions attention
   bool speaks_of_cudnn = false;
-  bool asks = false;        ///< the text contains a question
-  bool has_frames = false;  ///< lines of a Python traceback
-  bool has_error = false;   ///< a line such as the last one of a traceback, "ValueError: …"
+  bool asks = false;               ///< the text contains a question
+  bool has_frames = false;         ///< lines of a Python traceback
+  bool is_slow_each_call = false;  ///< the text says so of every call, not only of a new shape
+  bool has_error = false;          ///< a line such as the last one of a traceback, "ValueError: …"
   Trouble trouble = Trouble::none;
   Raised raised;
 

@@ -150,7 +150,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|SIGABRT|SIGFPE|\\baborts?\\b"},
       {Trouble::compile_time,
-       "compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:for|each|every)|plan (?:building|builds?\\b)|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
+       "compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|plan (?:building|builds?\\b)|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
        "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
        "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
        "memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape)"},
@@ -175,6 +175,13 @@ void find_trouble(TextFacts& facts, std::string_view page) {
 void add_facts_of_page(TextFacts& facts, std::string_view page) {
   find_raised(facts, page);
   find_trouble(facts, page);
+  static const RE2 each_call(
+      "\\b(?:at|on|for|in) (?:each|every)(?: single)? (?:call|step|iteration|forward|invocation)|"
+      "\\b(?:each|every) (?:call|step|time|iteration) (?:takes|rebuilds|recompiles|builds|compiles)|"
+      "\\b(?:recompil|rebuild|built|build)\\w* (?:\\w+ ){0,4}(?:every time|each time|(?:at|on|for) (?:each|every) (?:call|step))|"
+      "what(?:ever| ?so ?ever) the (?:size|shape|length)|regardless of (?:the )?(?:size|shape|length)|even (?:with|for|if) (?:the )?same (?:shape|size|length)",
+      any_case());
+  facts.is_slow_each_call = facts.trouble == Trouble::compile_time && has_words(page, each_call);
   static const RE2 question("\\?(?:\\s|$)", exact_case());
   facts.asks = has_words(page, question);
 }

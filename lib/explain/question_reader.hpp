@@ -64,6 +64,13 @@ class Reader {
     return found;
   }
 
+  /// The sentence of the last match, as far as that match, at most its last 64 letters.
+  std::string_view before() const {
+    const std::string_view sentence = sentence_at(text_, at_);
+    const std::string_view begin = sentence.substr(0, static_cast<size_t>(text_.data() + at_ - sentence.data()));
+    return begin.substr(begin.size() - std::min<size_t>(begin.size(), 64));
+  }
+
   ToldQuestion question;
 
  private:

@@ -30,7 +30,9 @@ void say_it_is_no_attention(std::vector<Refusal>& refusals, const std::string& o
     refusal.headline = fmt::format("It failed in cuDNN or CUDA, but not in attention: the text is about {}", operation);
     refusal.causes.clear();
     refusal.help = "attnprobe answers for attention only";
-    refusal.next = "CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr with the program shows cuDNN's own reason";
+    refusal.next = refusal.who == "cuDNN" || refusal.who == "cudnn-frontend"
+                       ? "CUDNN_LOGLEVEL_DBG=2 CUDNN_LOGDEST_DBG=stderr with the program shows cuDNN's own reason"
+                       : "";
   }
 }
 
@@ -58,9 +60,11 @@ struct Rank {
                                                   // comparison
 };
 
-// CUDNN_STATUS_NOT_INITIALIZED may only follow from a library that could not be loaded, and does not say so.
+// CUDNN_STATUS_NOT_INITIALIZED may only follow from a library that could not be loaded, and does not say so;
+// CUDNN_STATUS_EXECUTION_FAILED… from a kernel that failed earlier.
 bool is_bare_status(const Refusal& refusal) {
-  return refusal.layer == Layer::environment && refusal.id.starts_with("status-");
+  return (refusal.layer == Layer::environment || refusal.layer == Layer::execution) &&
+         refusal.id.starts_with("status-");
 }
 
 // "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only forwards a status that shows where the call failed.
@@ -118,10 +122,11 @@ std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vecto
   Refusal refusal =
       reading("other-maker", Layer::environment, "the GPU",
               fmt::format("cuDNN runs on NVIDIA GPUs only; the text is about {}", fmt::join(facts.other_gpus, ", ")));
-  refusal.means =
-      "cuDNN's fused attention exists on NVIDIA GPUs only. ZLUDA, HIP and other replacements of CUDA do not have it.";
-  refusal.next =
-      "ask where this GPU's attention comes from (ROCm, MPS, XPU). With ZLUDA: torch.backends.cuda.enable_cudnn_sdp(False)";
+  const bool is_zluda = std::ranges::find(facts.other_gpus, "ZLUDA") != facts.other_gpus.end();
+  refusal.means = is_zluda ? "ZLUDA replaces CUDA, but has no fused attention of cuDNN's."
+                           : "cuDNN was not involved. This GPU's attention is the work of another library.";
+  refusal.next = is_zluda ? "torch.backends.cuda.enable_cudnn_sdp(False), so that PyTorch uses another attention"
+                          : "ask the authors of that library (PyTorch's part for ROCm, MPS or XPU)";
   refusal.first_line = facts.lines.at(facts.other_gpus.front());
   refusal.times = 1;
   refusal.source = "cuDNN's support matrix";

@@ -90,7 +90,7 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       {"tensorrt", "\\btensorrt\\b"},
       {"diffusers", "\\bdiffusers\\b"},
       // A type's name such as "torch.float32" does not show the program.
-      {"mlx", "\\bmlx\\b|\\bmx\\.fast\\b"},
+      {"mlx", "\\bmlx(?:_|\\b)|\\bmx\\.fast\\b"},
       {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
       {"jax", "\\bjax\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn");

@@ -54,6 +54,9 @@ void read_tuples(Reader& reader, bool heads_third) {
               any_case()),
       others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case());
   static const RE2 of_expand("sizes: ", any_case());  // shape in PyTorch's message about a mask
+  // A mask's shape, the shape of another view, and torch.compile's buffers.
+  static const RE2 of_others("\\b(?:attn_)?(?:mask|bias)\\b|reshape|expand|broadcast|\\bview|\\bFixedLayout\\b",
+                             any_case());
   const auto take = [&](const std::string* words, char which) -> bool {
     if (has_words(words[0], of_expand)) return false;
     const auto b = size_of(words[2]), second = size_of(words[3]), third = size_of(words[4]);
@@ -69,10 +72,14 @@ void read_tuples(Reader& reader, bool heads_third) {
                     reader.set("head_dim_qk", *d)});
   };
   reader.each(named, [&](const std::string* words) {
-    return take(words, static_cast<char>(std::tolower(static_cast<unsigned char>(words[1][0]))));
+    const auto which = static_cast<char>(std::tolower(static_cast<unsigned char>(words[1][0])));
+    const bool is_any_tensor = which == 't' || which == 'i';
+    return !(is_any_tensor && has_words(reader.before(), of_others)) && take(words, which);
   });
   if (reader.question.tells("head_dim_qk")) return;
-  reader.each(unnamed, [&](const std::string* words) { return !has_words(words[1], others) && take(words, 'q'); });
+  reader.each(unnamed, [&](const std::string* words) {
+    return !has_words(words[1], others) && !has_words(reader.before(), of_others) && take(words, 'q');
+  });
 }
 
 void read_windows(Reader& reader, Json& mask) {
@@ -126,7 +133,9 @@ void read_mask(Reader& reader) {
       reader.set("batch", static_cast<int64_t>(sizes.size()));
       return true;
     });
-  if (reader.says(packed)) {
+  // Prefix sums come with every layout in Transformer Engine.
+  static const RE2 dense = any("\\b(?:qkv_)?(?:layout|format)\\W{1,4}(?:bshd|sbhd|bs3hd|bsh3d|sb3hd|sbh3d)");
+  if (!reader.says(dense) && reader.says(packed)) {
     reader.set("layout", "thd");
     mask["padding"] = true;
   }

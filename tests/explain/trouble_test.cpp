@@ -92,6 +92,57 @@ TEST_CASE("Errors are told apart by the names in their messages", "[explain]") {
   CHECK(demand.refusals.front().id == "program-needs-cudnn");
 }
 
+TEST_CASE("The number of a CUDA error comes before the status that reports it", "[explain]") {
+  const TextAnswer answer = answer_to(
+      "RuntimeError: fused_attn_f16_arbitrary_seqlen.cu:534: cuDNN Error: execute failed with message: err 700 != "
+      "CUDA_SUCCESS, and code: CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "env-illegal-access");
+}
+
+TEST_CASE("A file's major version decides which cuDNN is missing or mixed", "[explain]") {
+  const auto first = [](const std::string& text) { return answer_to(text).refusals.at(0).id; };
+  CHECK(first("Could not load library libcudnn_cnn_infer.so.8. Error: /lib/libcudnn_cnn_infer.so.8: undefined symbol: "
+              "_ZN5cudnn14cublasSaxpy_v2EP13cublas, version libcudnn_ops_infer.so.8") == "env-cudnn-symbol");
+  CHECK(first("Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared "
+              "object file: No such file or directory") == "env-no-cudnn-8");
+  CHECK(first("Could not locate cudnn_ops_infer64_8.dll. Please make sure it is in your library path!") ==
+        "env-no-cudnn-8");
+  CHECK(first("Could not locate cudnn_graph64_9.dll. Please make sure it is in your library path!") ==
+        "env-unable-to-load");
+}
+
+TEST_CASE("A kernel that a GPU lacks is an extension's, if an extension calls it", "[explain]") {
+  const std::string error =
+      "RuntimeError: CUDA error: no kernel image is available for execution on the device\ntorch 2.7.0+cu128, RTX 5090";
+  CHECK(answer_to(error).refusals.at(0).id == "env-gpu-not-in-build");
+  CHECK(answer_to("out = flash_attn_gpu.fwd(\n" + error).refusals.at(0).id == "extension-not-for-gpu");
+}
+
+TEST_CASE("A status alone does not show the step that failed", "[explain]") {
+  const std::string step = "the text does not say at which step";
+  CHECK_THAT(answer_to("cuDNN attention: CUDNN_STATUS_BAD_PARAM").refusals.at(0).headline, ContainsSubstring(step));
+  const TextAnswer descriptor = answer_to(
+      "Exception CUDNN_BACKEND_OPERATION: SetAttribute CUDNN_ATTR_X, Failed cudnn_status: CUDNN_STATUS_BAD_PARAM");
+  CHECK_THAT(descriptor.refusals.at(0).headline, StartsWith("cuDNN did not accept a part of the graph"));
+}
+
+TEST_CASE("A plan at each call is not a plan for each shape", "[explain]") {
+  const std::string text = "torch 2.9, H100: cuDNN attention recompiles the graph ";
+  CHECK_THAT(asked_answer_to(text + "for each new shape").refusals.at(0).headline, ContainsSubstring("each new shape"));
+  CHECK_THAT(asked_answer_to(text + "every time, whatever the size").refusals.at(0).headline,
+             ContainsSubstring("at each call"));
+}
+
+TEST_CASE("Without a release, a refusal that older releases lack does not explain slowness", "[explain]") {
+  const std::string call = " on an H100: q.shape=(2, 16, 512, 64) bf16, dropout 0.1";
+  const TextAnswer slow = asked_answer_to("PyTorch's cuDNN attention is slow" + call);
+  CHECK(slow.refusals.empty());
+  CHECK(slow.missing == "the release of PyTorch");
+  CHECK_FALSE(asked_answer_to("PyTorch 2.15's cuDNN attention is slow" + call).refusals.empty());
+  CHECK_FALSE(asked_answer_to("PyTorch's cuDNN attention is refused" + call).refusals.empty());
+}
+
 TEST_CASE("A possible bug needs a text with a GPU and a cuDNN", "[explain]") {
   CHECK(asked_answer_to("TE 1.4 fused attention caused a NaN in the backward pass").bugs.empty());
   CHECK(asked_answer_to("cuDNN attention on an H200: the backward pass gives wrong gradients").bugs.empty());
@@ -118,6 +169,11 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK(tells("cuDNN attention in decode steps with 8 heads", "seqlen_q"));
   CHECK_FALSE(tells("VAE decode runs out of memory in attention", "seqlen_q"));
   CHECK_FALSE(tells("attention on all-sink rows", "sink"));
+  CHECK_FALSE(tells("cannot reshape array of shape (1, 128, 1, 512) into shape (128, 2, 512, 512)", "head_dim_qk"));
+  CHECK_FALSE(tells("the attention mask has shape (2, 1, 8192, 8)", "head_dim_qk"));
+  CHECK(tells("attention with shape (2, 8, 8192, 64) and a mask", "head_dim_qk"));
+  CHECK_FALSE(tells("fused_attn_fwd(q, k, v, cu_seqlens_q=cu, qkv_layout=\"bshd_bshd_bshd\")", "layout"));
+  CHECK(facts_of("Model was trained with torch 1.10.0, yours is 2.0.0+cu118").frameworks.empty());
   // Listed with another framework, PyTorch is not the one that computes.
   const std::string onnx =
       "pip install onnxruntime-gpu==1.24.4 torch==2.10.0: the Attention node with cuDNN runs on the CPU";
