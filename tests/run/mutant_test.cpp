@@ -313,6 +313,10 @@ TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]"
   reduce_join_parts(args, 0, 1);
   CHECK(sums[0] == 0);
   CHECK(sums[1] > 1.5 * of_values);
+  // In the worst order, the partial sums are 0.5, 1, 1.5, 0.75 and 0.
+  const double of_order = std::sqrt(0.25 + 1 + 2.25 + 0.5625) * 0x1p-11;
+  CHECK(sums[1] > of_order);
+  CHECK(sums[1] < 2 * of_order);
 }
 
 // cuDNN returns 1e-7 for these, and a relative limit on zero allows no error.

@@ -48,8 +48,11 @@ ATTNPROBE_BOTH Real square(Real x) {
 }
 
 /// Likewise for a rounded value. Masks, which are infinite or (in old graphs) the lowest finite number, are exact.
+ATTNPROBE_BOTH Real rounded_size(Real x) {
+  return fabs(x) < (Real)1e37 ? fabs(x) : (Real)0;
+}
 ATTNPROBE_BOTH Real rounded_square(Real x) {
-  return fabs(x) < (Real)1e37 ? x * x : (Real)0;
+  return square(rounded_size(x));
 }
 
 /// The variance of element `at`, with value x, after the reader's rounding.

@@ -104,12 +104,22 @@ ATTNPROBE_BOTH Real reduce_element(int op, Real x) {
   }
 }
 
+/// The terms of a sum so far, by their sign.
+struct Signed {
+  Real above = 0, below = 0;
+};
+
+ATTNPROBE_BOTH void add_term(Signed& terms, Real x) {
+  if (x > 0) terms.above += rounded_size(x);
+  if (x < 0) terms.below += rounded_size(x);
+}
+
 /// The rounding of one partial sum: kernels accumulate dBias in its own type, even near its smallest numbers. Atomics add
-/// in any order. If the terms cancel in our order, a sum in another order may be the root of their squares.
-ATTNPROBE_BOTH Real partial_sum_variance(const ReduceArgs& a, Real value, Real squares) {
-  const Real sum = rounded_square(value), largest = sum > squares ? sum : squares;
+/// in any order, at worst all terms of one sign first.
+ATTNPROBE_BOTH Real partial_sum_variance(const ReduceArgs& a, const Signed& terms) {
+  const Real largest = terms.above > terms.below ? terms.above : terms.below;
   if (a.op != reduce_ADD || largest == 0) return (Real)0;
-  return square((Real)a.x.unit) * largest + square((Real)a.x.smallest);
+  return square((Real)a.x.unit * largest) + square((Real)a.x.smallest);
 }
 
 /// A maximum is as uncertain as its most uncertain input; a sum adds the variances.
@@ -127,7 +137,8 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
   const Index count = elements(a.y) * a.parts;
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i / a.parts);
-    Real value = reduce_start(a.op), variances = 0, squares = 0;
+    Real value = reduce_start(a.op), variances = 0;
+    Signed terms;
     for (Index k = i % a.parts; k < per; k += a.parts) {
       Place q;
       Index rest = k;
@@ -139,8 +150,8 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
       value = reduce_join(a.op, value, reduce_element(a.op, x));
       if (a.y.error == 0 || !is_number(x)) continue;
       variances = reduce_join_variance(a.op, variances, variance(a.x, q, x) + (Real)per * square(f32_unit() * x));
-      squares += rounded_square(x);
-      if (k >= a.parts) variances += partial_sum_variance(a, value, squares);
+      add_term(terms, x);
+      if (k >= a.parts) variances += partial_sum_variance(a, terms);
     }
     a.partial[i] = value;
     if (a.y.error != 0) a.partial_variance[i] = variances;
@@ -154,13 +165,15 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i);
     Real value = a.keep != 0 ? load(a.y, p) : reduce_start(a.op);
-    Real variances = a.keep != 0 ? variance(a.y, p, value) : (Real)0, squares = rounded_square(value);
+    Real variances = a.keep != 0 ? variance(a.y, p, value) : (Real)0;
+    Signed terms;
+    if (a.keep != 0) add_term(terms, value);
     for (Index part = 0; part < a.parts; ++part) {
       value = reduce_join(a.op, value, a.partial[i * a.parts + part]);
       if (a.y.error == 0) continue;
       variances = reduce_join_variance(a.op, variances, a.partial_variance[i * a.parts + part]);
-      squares += rounded_square(a.partial[i * a.parts + part]);
-      if (part > 0 || a.keep != 0) variances += partial_sum_variance(a, value, squares);
+      add_term(terms, a.partial[i * a.parts + part]);
+      if (part > 0 || a.keep != 0) variances += partial_sum_variance(a, terms);
     }
     if (a.op == reduce_AVG) {
       value /= (Real)per;
