@@ -323,7 +323,11 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
   const Refusal* message = message_of(answer);
   const bool is_execution = message != nullptr && message == &answer.refusals.front() &&
                             message->layer == Layer::execution && message->kind == MessageKind::refusal;
-  if (message != nullptr && !is_execution && message->says_why) return;
+  if (message != nullptr && !is_execution && message->says_why) {
+    // A call that is accepted as far as it was read adds nothing to a message that says why.
+    if (!refusal_of(asked, message->layer)) answer.asked = answer.command = "";
+    return;
+  }
   std::optional<Refusal> found;
   if (message != nullptr && !is_execution) {
     if (asked.is_established) found = refusal_of(asked, message->layer);
@@ -344,7 +348,11 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       found = plans_of(asked, facts);
       if (!asked.untold.empty()) answer.asked = answer.command = "";
     } else if (asked.is_established) {
-      found = facts.may_be_refused() ? refusal_of(asked) : not_involved(asked, facts);
+      // A refusal of mostly assumed values answers only a text that speaks of a refusal.
+      if (!facts.may_be_refused())
+        found = not_involved(asked, facts);
+      else if (facts.asks || facts.trouble == Trouble::refused || is_told(asked))
+        found = refusal_of(asked);
       if (!found && facts.asks && facts.may_be_refused() && is_told(asked)) found = warning_of(asked);
     }
     if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) && facts.may_be_refused() &&

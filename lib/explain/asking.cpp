@@ -204,8 +204,8 @@ std::vector<answer::Answer> ask_graph(const replay::Replay& replay, const TextFa
 
 namespace {
 
-// The text names no release of its framework, so the newest answers. Other releases may not refuse: their refusal is
-// no cause if the text does not speak of one.
+// The text names no release of its framework, so the newest answers. Other releases may not refuse, so that
+// its refusal is a cause only if the text speaks of one.
 void assume_release(Asked& asked, const rules::ChosenGate& gate, const TextFacts& facts) {
   asked.assumed.insert(asked.assumed.begin(), rules::title_of(gate) + ", the newest known");
   if (facts.trouble == Trouble::question || facts.trouble == Trouble::refused) return;

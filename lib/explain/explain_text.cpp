@@ -280,7 +280,7 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
   lines.add("asked", text.asked);
   add_bugs(lines, text, "");
   lines.add("missing", text.missing);
-  lines.add("log", replay::how_to_log());
+  if (explained.is_of_cudnn) lines.add("log", replay::how_to_log());
   return lines.text(next);
 }
 

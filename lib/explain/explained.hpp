@@ -11,6 +11,7 @@
 namespace attnprobe::explain {
 
 struct Explained {
+  bool is_of_cudnn = false;  ///< the text names cuDNN
   replay::Replay replay;
   TextAnswer answer;
   std::vector<TextCall> calls;

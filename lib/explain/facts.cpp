@@ -65,9 +65,9 @@ void add_gpus(PlacedFacts& place) {
       {"Volta", "v100"}, {"Turing", "t4"}, {"Ampere", "a100"}, {"Ada", "l40s"}, {"Hopper", "h100"}};
   // GPUs that are not in the catalogue.
   static const Worded<int> series[] = {
-      {61, "\\b(GTX ?10\\d\\d|Quadro P\\d{3,4}|Tesla P40|P40)\\b"},
+      {61, "\\b(GTX ?10\\d\\d|10[678]0 ?Ti|Quadro P\\d{3,4}|Tesla P40|P40)\\b"},
       {60, "\\b((?:Tesla )?P100|GP100)\\b"},
-      {75, "\\b((?:GTX|RTX) ?(?:16|20)\\d\\d(?: ?Ti| ?SUPER)*|TITAN RTX|Quadro RTX \\d{4})\\b"},
+      {75, "\\b((?:GTX|RTX) ?(?:16|20)\\d\\d(?: ?Ti| ?SUPER)*|20[678]0 ?Ti|TITAN RTX|Quadro RTX \\d{4})\\b"},
       {86, "\\b(RTX ?30\\d\\d(?: ?Ti| ?SUPER)*|RTX A\\d{4}|A(?:2000|4000|5000|6000|10G|16))\\b"},
       {89, "\\b(RTX ?40\\d\\d(?: ?Ti| ?SUPER| ?D)*)\\b"},
       {120, "\\b((?:RTX ?)?50[5-9]0(?: ?Ti| ?D| ?SUPER)*)\\b"}};
@@ -140,10 +140,14 @@ void add_sms(PlacedFacts& place) {
 void add_versions(PlacedFacts& place) {
   static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
   static const RE2 in_words(
-      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version)?['\"]?(?: is| at|:)?[ :=v|(-]{0,24}[*'\"]{0,2}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version)?['\"*]{0,2}(?: is| at|:)?[ :=v|(-]{0,24}[*'\"]{0,2}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
       any_case());
+  static const RE2 missing("(?:unable to load|could not load|cannot load|cannot find|not found)[^\\n]{0,200}$",
+                           any_case());
   for (const RE2* versions : {&of_files, &in_words})
     each_match(*versions, place.text, [&](const std::string* words, size_t at) {
+      const size_t begin = at - std::min<size_t>(at, 240);
+      if (versions == &of_files && has_words(place.text.substr(begin, at - begin), missing)) return;
       if ((is_demanded(place.text, at) && !is_built_with(place.text, at)) ||
           has_words(place.text.substr(at + words[0].size(), 10), RE2("^(?: or| and) (?:newer|later|above)")))
         return;
@@ -211,8 +215,8 @@ struct NamedOperation {
 const auto& operations() {
   static const NamedOperation all[] = {
       {"a convolution",
-       "(?:\\b|_)conv(?:olution)?s?(?:[123]d)?(?:\\b|_)|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP|cudnnConv"},
-      {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|cudnn_generated_\\w*matmul"},
+       "(?:\\b|_)conv(?:olution(?:al)?)?s?(?:[123]d)?(?:\\b|_)|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP|cudnnConv"},
+      {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|\\bNV ?FP4\\b|cudnn_generated_\\w*matmul"},
       {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
       {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
       {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
@@ -228,13 +232,21 @@ void add_subject(PlacedFacts& place) {
   static const RE2 attention(
       "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\bq(?:uery)?\\b[^\\n]{0,60}[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\b[sd]_(?:q|kv|qk|v)\\b|"
-      "cudnn_generated_\\w*(?:sdpa|flash)|\\bprefill\\b|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor",
+      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor",
       any_case());
   static const RE2 cudnn("cudnn", any_case());
   place.facts.speaks_of_attention = place.facts.speaks_of_attention || has_words(place.text, attention);
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
+  // Neither what works nor a program's options: "--xla_gpu_enable_triton_gemm=false".
+  static const RE2 last_word("(\\S*)$", exact_case());
   for (const NamedOperation& operation : operations())
-    if (has_words(place.text, operation.words)) add_fact(place.facts.other_operations, operation.name);
+    each_match(operation.words, place.text, [&](const std::string* words, size_t at) {
+      const size_t begin = at - std::min<size_t>(at, 64);
+      std::string before;
+      RE2::PartialMatch(piece(place.text.substr(begin, at - begin)), last_word, &before);
+      if (before.find("--") == std::string::npos && !is_contrast(place.text, at + words[0].size() / 2))
+        add_fact(place.facts.other_operations, operation.name);
+    });
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
   static const RE2 errors("\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()|Fatal Python error");
   place.facts.has_frames = place.facts.has_frames || has_words(place.text, frames);
@@ -296,7 +308,7 @@ std::vector<std::string> told_in_words(const TextFacts& facts) {
   for (const auto& version : facts.versions) add("cuDNN " + version, version);
   for (const auto& release : facts.frontends) add("cudnn-frontend " + release, release);
   for (const auto& framework : facts.frameworks) add(framework, framework);
-  if (facts.versions.empty())
+  if (facts.versions.empty() && !facts.is_of_other_makers())
     if (const auto brought = cudnns_brought(facts); brought.size() == 1)
       told.push_back(fmt::format("its release uses cuDNN {} (other builds may differ)", brought.front()));
   for (const auto& id : facts.gpus) add("GPU " + id, id);

@@ -41,17 +41,26 @@ bool is_not_said(std::string_view before) {
   constexpr size_t reach = 96;
   static const RE2 source(
       "^[+\\- ]*except \\(?(?:[\\w.]+, ?)*[\\w.]*$|\\b(?:isinstance|assertRaises\\w*|pytest\\.raises)\\([^)]*$|"
-      "\\w ?[=!]?= ?(?:\\w+::)+$",
+      "\\w ?[=!]?= ?(?:\\w+::)+$|"
+      // A literal: logging.warning("…". A traceback shows "raise RuntimeError("…" as well, which was said.
+      "\\b(?:print|warn|warning|info|error|debug)\\( ?[rf]?[\"'][^\"']*$",
       exact_case());
   // The title of a change: "[cuDNN] Support paged KV cache in …", "Disable … for known NaNs".
   static const RE2 change(
       "^[# ]*(?:\\[[^\\]]{1,40}\\] ?)*(?:Disable|Guard|Skip|Support|Enable|Introduce|Allow)\\b[^.:;\"'\\d]{0,80}$",
       exact_case());
   static const RE2 denial(
-      "\\b(?:did|does|do)(?:n't| ?\\*{0,2}not\\*{0,2}) (?:confirm|show|see|observe|report|reproduce)\\b[^.;:]{0,60}$",
+      "\\bno (?:more|longer) [\"'`]$|\\b(?:did|does|do)(?:n't| ?\\*{0,2}not\\*{0,2}) (?:confirm|show|see|observe|report|reproduce)\\b[^.;:]{0,60}$",
       any_case());
   return has_words(before, source) || has_words(before, change) ||
          has_words(before.substr(before.size() - std::min(before.size(), reach)), denial);
+}
+
+// Whether a literal is an argument of the call in the line before: "logging.warning(".
+bool is_argument(std::string_view before, std::string_view previous) {
+  static const RE2 opens("^[+\\- ]*[rf]?[\"'][^\"']*$", exact_case());
+  static const RE2 call("^[+\\- ]*[\\w.]+\\(\\s*$", exact_case());
+  return has_words(before, opens) && has_words(previous, call);
 }
 
 // The reason in a line, as in cuDNN's log or in a program's message.
@@ -218,13 +227,18 @@ class MessageFinder::State {
                                       [](size_t at, const LineStart& start) { return at < start.offset; }));
   }
 
+  std::string_view line_of(std::vector<LineStart>::const_iterator at) const {
+    const auto next = std::next(at);
+    const size_t end = next == starts_.end() ? text_.size() : next->offset;
+    return std::string_view(text_).substr(at->offset, end - at->offset);
+  }
+
   bool take_hit(const Wanted& wanted, size_t begin, size_t size) {
     const auto at = line_at(begin);
-    const auto next = std::next(at);
     const LineStart& start = *at;
-    const size_t line_end = next == starts_.end() ? text_.size() : next->offset;
-    const std::string_view line = std::string_view(text_).substr(start.offset, line_end - start.offset);
-    if (is_not_said(line.substr(0, begin - start.offset))) return false;
+    const std::string_view line = line_of(at);
+    const std::string_view before = line.substr(0, begin - start.offset);
+    if (is_not_said(before) || (at != starts_.begin() && is_argument(before, line_of(std::prev(at))))) return false;
     Place place;
     place.said = text_.substr(begin, std::min(size, longest_said));
     place.first_line = start.number;

@@ -87,7 +87,7 @@ bool says_its_name(std::string_view line, const std::string& exception, const Pr
 void find_raised(TextFacts& facts, std::string_view page) {
   static const RE2 frame("\\bFile \"([^\"]{1,400})\", line \\d+", exact_case());
   static const RE2 error(
-      "^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Za-z]\\w*(?:Error|Exception)|(?:\\w+\\.)+(?:errors?|exc|exceptions?)\\.[A-Z]\\w+)(?::|$)",
+      "^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Za-z]\\w*(?:Error|Exception)|(?:\\w+\\.)+(?:errors?|exc|exceptions?)\\.[A-Z]\\w+)(?::|$| +Traceback)",
       exact_case());
   static const RE2 logger(
       "^\\W{0,3}(?:\\S+ ){0,4}(?:(?:ERROR|WARNING|WARN|CRITICAL)\\W{1,3})?\\[?(?:[EWF]:)?([a-z_]\\w+(?:\\.\\w+)+|onnxruntime)\\b",
@@ -182,8 +182,13 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "what(?:ever| ?so ?ever) the (?:size|shape|length)|regardless of (?:the )?(?:size|shape|length)|even (?:with|for|if) (?:the )?same (?:shape|size|length)",
       any_case());
   facts.is_slow_each_call = facts.trouble == Trouble::compile_time && has_words(page, each_call);
-  static const RE2 question("\\?(?:\\s|$)", exact_case());
-  facts.asks = has_words(page, question);
+  // Headings and questions of an issue's form are not the writer's.
+  static const RE2 question("(?m)^(?:[^#*\\n][^\\n]{0,400})?\\?(?:\\s|$)", exact_case()),
+      of_form(
+          "(?i)Is your feature request related to a problem\\?|What happened\\?|What did you expect[^\\n?]*\\?|How (?:can|do) we reproduce[^\\n?]*\\?|What version[^\\n?]*\\?");
+  std::string own(page);
+  RE2::GlobalReplace(&own, of_form, "");
+  facts.asks = has_words(own, question);
 }
 
 bool TextFacts::may_be_refused() const {

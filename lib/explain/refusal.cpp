@@ -25,7 +25,7 @@ std::string gate_of(const std::string& who) {
 std::string headline_of(const Message& message) {
   if (!message.headline.empty()) return message.headline;
   if (message.kind == MessageKind::note) return message.who + " says what happened; nothing was refused";
-  // A status alone may come from any call into cuDNN.
+  // A status without more may come from any call into cuDNN.
   if (message.id.starts_with("status-") && message.layer > Layer::plan_compilation)
     return "cuDNN refused; the text does not say at which step";
   return headline_of(message.layer, message.who);

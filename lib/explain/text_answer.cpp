@@ -55,6 +55,7 @@ struct Rank {
   Layer layer = Layer::framework;
   bool is_general = false, is_bare_status = false, is_message = false;
   int distance = 0;
+  int64_t line = 0;  // of a message of the loader: the first is the cause, and later ones are other attempts
   int64_t order = 0;
   auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): the 0 is in clang's generated
                                                   // comparison
@@ -211,6 +212,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
                     is_bare_status(refusal),
                     reason == nullptr,
                     distance_from_error(refusal),
+                    refusal.layer == Layer::environment ? refusal.first_line : 0,
                     reason != nullptr ? -int64_t{reason->progress} : -static_cast<int64_t>(refusal.said.size())};
     ranked.emplace_back(rank, std::move(refusal));
   };

@@ -9,6 +9,7 @@
 #include "base/error.hpp"
 #include "base/number.hpp"
 #include "explain/text_answer.hpp"
+#include "explain/words.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
 #include "frameworks/calls/named_releases.hpp"
@@ -96,6 +97,13 @@ TextCall answer_of(const answer::Answer& result, const ReadCall& call, bool targ
   return answer;
 }
 
+// Whether Transformer Engine's own log names another attention than cuDNN's as its choice.
+bool chose_another(std::string_view text) {
+  static const RE2 chosen("Selected backend = (\\w+)", exact_case());
+  std::string name;
+  return RE2::PartialMatch(piece(text), chosen, &name) && name != "FusedAttention";
+}
+
 // For trouble that no refusal explains, only known bugs count, or that the release in the text does not ask cuDNN.
 bool explains(AnsweredCall& answer, const ReadCall& call) {
   if (answer.call.is_taken) return !answer.asked.bugs.empty();
@@ -124,6 +132,7 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
         if (answers.size() == most_answers) return answers;
         AnsweredCall answer{answer_of(result, call, gpu.is_named), weighed({std::move(result)}, {}, facts.trouble)};
         if (needs_refusal && !explains(answer, call)) continue;
+        if (call.option == "te" && answer.call.is_taken && chose_another(text)) continue;
         answer.asked.assumed = call.notes;
         if (!call.notes.empty()) answer.asked.untold.emplace_back("the whole call");
         if (!gpu.is_named) answer.asked.untold.emplace_back("the GPU");

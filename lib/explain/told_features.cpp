@@ -56,7 +56,7 @@ void read_features(Reader& reader) {
           "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|"
           "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
                    alibi = any("\\balibi\\b"), sink = any("(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b"),
-                   bias = any("\\b(?:attn_|attention )?bias\\b|additive mask");
+                   bias = any("(?:^|[^-\\w])(?:attn_|attention )?bias(?:[^-\\w]|$)|additive mask");
   static const RE2 boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b"),
                    softcap = any("soft[- _]?cap\\w*(?: ?(?:of|is|=|:))* ?(\\d+(?:\\.\\d+)?)"),
                    dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?(0?\\.\\d+)");
@@ -107,6 +107,13 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       !has_words(page, of_torch) && std::ranges::any_of(facts.frameworks, [](const auto& named) {
         return with_attention.contains(named.substr(0, named.find("==")));
       });
+  // Transformer Engine runs inside PyTorch, whose release is then only listed.
+  static const RE2 of_te = any("transformer[ _-]?engine|\\bNVTE_");
+  const auto has_release = [&](const char* framework) {
+    return std::ranges::any_of(facts.frameworks, [&](const auto& named) { return named.starts_with(framework); });
+  };
+  if (has_words(page, of_te) && !has_words(page, of_torch) && !has_release("transformer-engine=="))
+    question.framework = "transformer-engine";
   for (const char* first : {"transformer-engine", "torch", "jax"})
     for (const auto& named : facts.frameworks)
       if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&

@@ -65,7 +65,11 @@ void read_tuples(Reader& reader, bool heads_third) {
     if (!b || !second || !third || !RE2::PartialMatch(words[0], last, &digits)) return false;
     const auto d = size_of(digits);
     if (!d) return false;
-    const int64_t heads = heads_third ? *third : *second, tokens = heads_third ? *second : *third;
+    // No attention has more than 128 heads, so that an order may be clear from the sizes.
+    constexpr int64_t most_heads = 128;
+    const bool swapped = (*second > most_heads) != (*third > most_heads) && (*second > most_heads) != heads_third;
+    const bool is_third = heads_third != swapped;
+    const int64_t heads = is_third ? *third : *second, tokens = is_third ? *second : *third;
     if (which == 'k') return any_set({reader.set("heads_kv", heads), reader.set("seqlen_kv", tokens)});
     if (which == 'v') return reader.set("head_dim_v", *d);
     return any_set({reader.set("batch", *b), reader.set("heads_q", heads), reader.set("seqlen_q", tokens),
@@ -111,14 +115,19 @@ void read_windows(Reader& reader, Json& mask) {
 }
 
 void read_mask(Reader& reader) {
-  static const RE2 causal = any("\\bis_causal ?= ?True|\\bcausal\\b"), bottom = any("bottom[- _]?right"),
-                   padding = any("\\bpadding[ _]?mask|\\bpadded\\b|\\bwith padding\\b|padding_causal");
+  static const RE2
+      causal = any("\\bis_causal ?= ?True|\\bcausal\\b"),
+      bottom = any("bottom[- _]?right"),
+      padding = any(
+          "\\bpadding[ _]?mask|\\bpadded (?:\\w+ )?(?:sequences?|tokens?|batch\\w*|keys?|queries|inputs?)\\b|\\bwith padding\\b|padding_causal");
   static const RE2 q_lengths = any("query lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)"),
                    kv_lengths = any("key lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)");
   static const RE2 packed = any(
       "\\bthd\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|\\bcu_seq_?lens?(?:_\\w+)?(?: ?= ?(?:[^N\\s]|N[^o])|[^\\w =]| [^=]|$)|\\bjagged\\b|cumulative (?:sequence )?lengths");
-  static const RE2 switched_off = any("\\b(?:is_)?causal ?= ?(?:False|0)\\b");
-  reader.each(switched_off, [](const std::string*) { return true; });  // not read as a mask
+  static const RE2 assigned = any("\\b(?:is_)?causal[`'\"]{0,2} ?[=:] ?(\\w+)");
+  reader.each(assigned, [](const std::string* words) {  // another value than true is not read as a mask
+    return in_small_letters(words[1]) != "true" && words[1] != "1";
+  });
   Json mask = Json::object();
   read_windows(reader, mask);
   if (reader.says(causal)) mask["causal"] = true;
@@ -135,7 +144,10 @@ void read_mask(Reader& reader) {
     });
   // Prefix sums come with every layout in Transformer Engine.
   static const RE2 dense = any("\\b(?:qkv_)?(?:layout|format)\\W{1,4}(?:bshd|sbhd|bs3hd|bsh3d|sb3hd|sbh3d)");
-  if (!reader.says(dense) && reader.says(packed)) {
+  // PyTorch's packed sequences are nested tensors; other programs also call theirs packed or ragged.
+  static const RE2 nested = any("\\bnested|\\bjagged|\\bnjt\\b|varlen_attn");
+  const bool may_be_packed = !reader.question.framework.starts_with("torch") || reader.says(nested);
+  if (may_be_packed && !reader.says(dense) && reader.says(packed)) {
     reader.set("layout", "thd");
     mask["padding"] = true;
   }
@@ -183,9 +195,9 @@ void read_sizes(Reader& reader) {
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
       {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()},
       {"heads_kv", 1024,
-       "\\b(?:h_kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
+       "\\b(?:h_kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
-       "\\b(?:num_(?:attention_|query_|q_)?heads|h_q|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
+       "\\b(?:num_(?:attention_|query_|q_)?heads(?:_q)?|h_q|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
        "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"block", 100'000,

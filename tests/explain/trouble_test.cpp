@@ -1,14 +1,28 @@
 // Texts whose trouble is not a refusal, or not cuDNN's: no refusal is told as their cause.
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "answer_to_text.hpp"
 #include "catch.hpp"
+#include "explain/text_calls.hpp"
 #include "explain/told_question.hpp"
+#include "support.hpp"
 
 namespace attnprobe::test::trouble_test {
 
 using namespace attnprobe::explain;
+
+namespace {
+
+TextFacts facts_of(const std::string& text) {
+  TextFacts facts;
+  add_facts(facts, text, 1);
+  add_facts_of_page(facts, text);
+  return facts;
+}
+
+}  // namespace
 
 TEST_CASE("A text about another vendor's GPU, or a build without CUDA, is not put to cuDNN", "[explain]") {
   for (const auto& [text, name] :
@@ -143,18 +157,74 @@ TEST_CASE("Without a release, a refusal that older releases lack does not explai
   CHECK_FALSE(asked_answer_to("PyTorch's cuDNN attention is refused" + call).refusals.empty());
 }
 
+TEST_CASE("Packed sequences are PyTorch's only if they are nested", "[explain]") {
+  const std::string text =
+      "torch 2.9.0, H100: is packed sequence attention, bf16, head_dim 128, 16 heads, taken by cuDNN?";
+  for (const auto& answer : {asked_answer_to(text), asked_answer_to("Transformer Engine with " + text)})
+    for (const Refusal& refusal : answer.refusals) CHECK_FALSE(contains(refusal.headline, "nested"));
+  CHECK_THAT(asked_answer_to("Nested tensors: " + text).refusals.at(0).headline, ContainsSubstring("nested"));
+}
+
+TEST_CASE("A cure is not the setting that is complained of", "[explain]") {
+  const std::string call = "torch.backends.cuda.enable_cudnn_sdp(False)";
+  CHECK(
+      answer_to("To fix it, call " + call + " at the start of the process; cuDNN attention crashes").refusals.empty());
+  CHECK(answer_to("es necesario ejecutar " + call + " antes; vLLM; cuDNN attention").refusals.empty());
+  CHECK(answer_to("SGLang calls " + call + ", so cuDNN attention is never used").refusals.at(0).id ==
+        "cudnn-switched-off");
+}
+
+TEST_CASE("A literal in source, and a message that no longer appears, were not printed", "[explain]") {
+  const std::string words = "\"No valid execution plans built.";
+  CHECK(answer_to("cuDNN attention:\n    logging.warning(\n        " + words + "\"\n    )").refusals.empty());
+  CHECK(answer_to("cuDNN attention:\n    print(" + words + "\")").refusals.empty());
+  CHECK(answer_to("cuDNN attention: no more " + words + "\" since the update").refusals.empty());
+  CHECK_FALSE(answer_to("cuDNN attention: RuntimeError: No valid execution plans built.").refusals.empty());
+}
+
+TEST_CASE("Another operation is the subject only where it failed", "[explain]") {
+  const auto subject = [](const std::string& text) { return answer_to(text).refusals.at(0).headline; };
+  const std::string failed = "failed in the cuDNN frontend: No execution plans support the graph.";
+  CHECK_THAT(subject("the layer forward_convolutional_layer_gpu " + failed), ContainsSubstring("a convolution"));
+  CHECK_THAT(subject("the NVFP4 kernel " + failed), ContainsSubstring("a matrix product"));
+  CHECK_FALSE(contains(subject("with --xla_gpu_enable_triton_gemm=false the step " + failed), "matrix product"));
+  CHECK_FALSE(contains(subject("The gemm succeeded.\nThe step " + failed), "matrix product"));
+}
+
+TEST_CASE("The first of several loader messages is the cause", "[explain]") {
+  const TextAnswer answer = answer_to(
+      "Unable to load any of {libcudnn_cnn.so.9.1.0, libcudnn_cnn.so.9.1, libcudnn_cnn.so.9, libcudnn_cnn.so}\n"
+      "If I use ctranslate2 4.4.0 I get: Could not load library libcudnn_ops_infer.so.8. Error: "
+      "libcudnn_ops_infer.so.8: cannot open shared object file: No such file or directory\n");
+  CHECK(answer.refusals.at(0).id == "env-unable-to-load");
+  CHECK(std::none_of(answer.told.begin(), answer.told.end(), [](const auto& fact) { return contains(fact, "9.1.0"); }));
+}
+
+TEST_CASE("A build that dropped a GPU is not told to be too old for it", "[explain]") {
+  const std::string error = " is not compatible with the current PyTorch installation.";
+  const auto first = [&](const std::string& gpu) { return answer_to(gpu + error).refusals.at(0).id; };
+  CHECK(first("NVIDIA GeForce GTX 1080 Ti with CUDA capability sm_61") == "gpu-dropped");
+  CHECK(first("NVIDIA GeForce RTX 5090 with CUDA capability sm_120") == "env-gpu-not-in-build");
+}
+
+TEST_CASE("A call next to another error does not explain it", "[explain]") {
+  const std::string source =
+      "import torch\nq = torch.randn(2, 8, 512, 64, device=\"cuda\")\n"
+      "torch.nn.functional.scaled_dot_product_attention(q, q, q)\n";
+  CHECK(
+      answer_calls(source + "torch.compile fails with\nAssertionError      Traceback (most recent call last)\n",
+                   facts_of(source + "torch.compile fails with\nAssertionError    Traceback (most recent call last)\n"),
+                   false, {.cudnn = false, .program = ""})
+          .empty());
+  CHECK_FALSE(answer_calls(source, facts_of(source), false, {.cudnn = false, .program = ""}).empty());
+}
+
 TEST_CASE("A possible bug needs a text with a GPU and a cuDNN", "[explain]") {
   CHECK(asked_answer_to("TE 1.4 fused attention caused a NaN in the backward pass").bugs.empty());
   CHECK(asked_answer_to("cuDNN attention on an H200: the backward pass gives wrong gradients").bugs.empty());
 }
 
 TEST_CASE("Facts are read in tables, calls and other scripts, and not from other words", "[explain]") {
-  const auto facts_of = [](const std::string& text) {
-    TextFacts facts;
-    add_facts(facts, text, 1);
-    add_facts_of_page(facts, text);
-    return facts;
-  };
   CHECK(facts_of("| cuDNN | 9.24.0 |").versions == std::vector<std::string>{"9.24.0"});
   CHECK(facts_of("PyTorch main, built against cuDNN 9.6.0").versions == std::vector<std::string>{"9.6.0"});
   CHECK(facts_of("torch.backends.cudnn.version() == 90100").versions == std::vector<std::string>{"9.1.0"});
@@ -169,11 +239,14 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK(tells("cuDNN attention in decode steps with 8 heads", "seqlen_q"));
   CHECK_FALSE(tells("VAE decode runs out of memory in attention", "seqlen_q"));
   CHECK_FALSE(tells("attention on all-sink rows", "sink"));
-  CHECK_FALSE(tells("cannot reshape array of shape (1, 128, 1, 512) into shape (128, 2, 512, 512)", "head_dim_qk"));
-  CHECK_FALSE(tells("the attention mask has shape (2, 1, 8192, 8)", "head_dim_qk"));
-  CHECK(tells("attention with shape (2, 8, 8192, 64) and a mask", "head_dim_qk"));
-  CHECK_FALSE(tells("fused_attn_fwd(q, k, v, cu_seqlens_q=cu, qkv_layout=\"bshd_bshd_bshd\")", "layout"));
-  CHECK(facts_of("Model was trained with torch 1.10.0, yours is 2.0.0+cu118").frameworks.empty());
+  CHECK_FALSE(tells("the class exposes none of `sinks` in attention", "sink"));
+  CHECK_FALSE(tells("attention of FMHA-BHm-scale-bias-softmax", "bias"));
+  CHECK_FALSE(tells("attention, Padded: 2160x3232px", "mask"));
+  CHECK_FALSE(tells("attention with causal: false, is_causal=causal", "mask"));
+  CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_q"));
+  CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_kv"));
+  // 238 heads do not exist.
+  CHECK_THAT(read_question("flash_attn q.shape=(1, 238, 8, 64)", {}).read_as(), ContainsSubstring("heads_q 8"));
   // Listed with another framework, PyTorch is not the one that computes.
   const std::string onnx =
       "pip install onnxruntime-gpu==1.24.4 torch==2.10.0: the Attention node with cuDNN runs on the CPU";

@@ -8,6 +8,7 @@
 #include <iterator>
 
 #include "base/error.hpp"
+#include "base/text.hpp"
 #include "frameworks/calls/python_expression.hpp"
 
 namespace attnprobe::frameworks {
@@ -18,9 +19,12 @@ bool is_python_call(std::string_view text, std::string_view function) {
   std::string_view before = text.substr(0, at);
   if (before.find('\n') != std::string_view::npos) return false;  // a call within a program
   before.remove_prefix(before.rfind('=') + 1);                    // "out = F."
+  before = trim(before);
+  constexpr std::string_view result = "return ";
+  if (before.starts_with(result)) before.remove_prefix(result.size());
   const size_t after = text.find_first_not_of(' ', at + function.size());
   const auto may_be_before = [](char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.' || c == ' ';
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
   };
   return after != std::string_view::npos && text[after] == '(' &&
          std::all_of(before.begin(), before.end(), may_be_before);
