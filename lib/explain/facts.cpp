@@ -237,14 +237,15 @@ void add_subject(PlacedFacts& place) {
   static const RE2 cudnn("cudnn", any_case());
   place.facts.speaks_of_attention = place.facts.speaks_of_attention || has_words(place.text, attention);
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
-  // Neither what works nor a program's options: "--xla_gpu_enable_triton_gemm=false".
-  static const RE2 last_word("(\\S*)$", exact_case());
+  // Neither a program's options, "--xla_gpu_enable_triton_gemm=false", nor what works: "the matmul succeeded".
+  static const RE2 last_word("(\\S*)$", exact_case()),
+      works("^\\w* (?:\\w+ )?(?:succeed(?:s|ed)|pass(?:es|ed)|works)\\b", any_case());
   for (const NamedOperation& operation : operations())
     each_match(operation.words, place.text, [&](const std::string* words, size_t at) {
-      const size_t begin = at - std::min<size_t>(at, 64);
+      const size_t begin = at - std::min<size_t>(at, 64), end = at + words[0].size();
       std::string before;
       RE2::PartialMatch(piece(place.text.substr(begin, at - begin)), last_word, &before);
-      if (before.find("--") == std::string::npos && !is_contrast(place.text, at + words[0].size() / 2))
+      if (before.find("--") == std::string::npos && !has_words(place.text.substr(end, 32), works))
         add_fact(place.facts.other_operations, operation.name);
     });
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
