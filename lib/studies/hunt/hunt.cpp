@@ -67,15 +67,17 @@ class Hunter {
     asking::Session session = options_.session;
     session.pool = &pool_;
     session.stop = deadline_.flag();
-    return run_trials(probes, target_, library.path, options_.how, session, on_trial);
+    asking::PlanOptions how = options_.how;
+    how.jobs = static_cast<int>(std::max<size_t>(1, jobs_of(how) / std::min(most_side_by_side, libraries_.size())));
+    return run_trials(probes, target_, library.path, how, session, on_trial);
   }
 
   // Starting workers and compiling leave the GPU idle, so several cuDNNs and several regions run at a time.
+  static constexpr size_t most_side_by_side = 3;
   static void side_by_side(size_t count, const std::function<void(size_t)>& work) {
-    constexpr size_t most = 3;
     std::atomic<size_t> next{0};
     std::vector<std::future<void>> running;
-    for (size_t thread = 0; thread < std::min(most, count); ++thread)
+    for (size_t thread = 0; thread < std::min(most_side_by_side, count); ++thread)
       running.push_back(std::async(std::launch::async, [&] {
         for (size_t i; (i = next++) < count;) work(i);
       }));
