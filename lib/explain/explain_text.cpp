@@ -202,11 +202,6 @@ void add_call(Lines& lines, const TextCall& call, const TextAnswer& told) {
   for (const auto& bug : call.bugs) lines.add("possible", fmt::format("known bug (cuDNN {}): {}", call.cudnn, bug));
 }
 
-// Nothing in the answer explains a failure of the call.
-bool is_accepted(const TextCall& call) {
-  return call.is_taken && call.needs.empty() && call.bugs.empty();
-}
-
 std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
   size_t refused = 0;
   for (const auto& graph : replay.graphs) refused += graph.logged.refused() ? 1 : 0;
@@ -222,10 +217,9 @@ std::string graphs_text(const replay::Replay& replay, const TextStyle& style) {
 // If a message only forwards a failure, a gate's answer to the same call is more specific.
 bool call_leads(const Explained& explained) {
   const auto& refusals = explained.answer.refusals;
-  return !explained.calls.empty() &&
-         (refusals.empty() || refusals.front().kind == MessageKind::general ||
-          refusals.front().kind == MessageKind::note ||
-          (refusals.front().kind == MessageKind::reading && explained.answer.asked.empty()));
+  return explained.calls_answer && (refusals.empty() || refusals.front().kind == MessageKind::general ||
+                                    refusals.front().kind == MessageKind::note ||
+                                    (refusals.front().kind == MessageKind::reading && explained.answer.asked.empty()));
 }
 
 std::string with_id(const Refusal& refusal, const TextStyle& style) {
@@ -245,7 +239,8 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
     for (const auto& call : explained.calls) add_call(lines, call, text);
     if (!text.refusals.empty())
       lines.add_quote("read", place_of(text.refusals.front()), text.refusals.front().line);
-    else if (std::all_of(explained.calls.begin(), explained.calls.end(), is_accepted))
+    else if (std::all_of(explained.calls.begin(), explained.calls.end(),
+                         [](const TextCall& call) { return call.is_accepted(); }))
       lines.add("missing", text.missing);
     return lines.text(next);
   }
@@ -277,6 +272,7 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
   }
   lines.headline("Not known: nothing in the text establishes who refused, or why");
   add_read(lines, text, nullptr);
+  for (const auto& call : explained.calls) add_call(lines, call, text);
   lines.add("asked", text.asked);
   add_bugs(lines, text, "");
   lines.add("missing", text.missing);

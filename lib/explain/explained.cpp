@@ -111,7 +111,7 @@ void give_shown(const replay::GiveText& give, const std::function<void(std::stri
 }  // namespace
 
 bool Explained::is_established() const {
-  return !calls.empty() || !replay.graphs.empty() || explain::is_established(answer);
+  return calls_answer || !replay.graphs.empty() || explain::is_established(answer);
 }
 
 bool shows_graphs(const replay::Replay& replay) {
@@ -155,6 +155,9 @@ Explained explain(const std::string& name, const std::string& called, const repl
   if (is_failure_of_unknown(findings.facts) || says_why(explained.answer))
     std::erase_if(calls, [](const auto& one) { return one.call.is_taken && one.asked.bugs.empty(); });
   for (const AnsweredCall& one : calls) explained.calls.push_back(one.call);
+  explained.calls_answer = std::ranges::any_of(explained.calls, [&](const TextCall& call) {
+    return !call.is_accepted() || findings.facts.trouble == Trouble::none || findings.facts.asks;
+  });
   const bool was_asked = std::any_of(
       explained.replay.graphs.begin(), explained.replay.graphs.end(),
       [](const auto& graph) { return graph.logged.refused() || !graph.logged.imported || !graph.is_frontend; });

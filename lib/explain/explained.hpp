@@ -15,6 +15,7 @@ struct Explained {
   replay::Replay replay;
   TextAnswer answer;
   std::vector<TextCall> calls;
+  bool calls_answer = false;  ///< a call is refused or warned of, or the text only asks
 
   /// Whether it explains who refused and why, or the outcome of a graph.
   bool is_established() const;

@@ -25,6 +25,9 @@ struct TextCall {
   std::vector<std::string> bugs;   ///< known bugs that affect it, each with its workaround
   std::string framework;           ///< "torch", "jax": the option that asks cuDNN
   Json asked;                      ///< the value for that option
+
+  /// Nothing in the answer explains a failure of the call.
+  bool is_accepted() const { return is_taken && needs.empty() && bugs.empty(); }
 };
 ATTNPROBE_JSON(TextCall, line, call, read_as, target, target_is_named, says, is_taken, change, source, answered, cudnn,
                needs, bugs, framework, asked)
