@@ -339,6 +339,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (found->layer == message->layer && found->id != "accepted") found->means = message->means;
     static_cast<Place&>(*found) = *message;
   } else {
+    const bool may_be_refused = facts.may_be_refused();
     // Otherwise every text would have them.
     if (!facts.target().empty() && !cudnns_told(facts).empty()) add_bugs(answer, asked);
     if (is_failure(facts.trouble) || facts.trouble == Trouble::varies) {
@@ -349,13 +350,13 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       if (!asked.untold.empty()) answer.asked = answer.command = "";
     } else if (asked.is_established) {
       // A refusal of mostly assumed values answers only a text that speaks of a refusal.
-      if (!facts.may_be_refused())
+      if (!may_be_refused)
         found = not_involved(asked, facts);
       else if (facts.asks || facts.trouble == Trouble::refused || is_told(asked))
         found = refusal_of(asked);
-      if (!found && facts.asks && facts.may_be_refused() && is_told(asked)) found = warning_of(asked);
+      if (!found && facts.asks && may_be_refused && is_told(asked)) found = warning_of(asked);
     }
-    if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) && facts.may_be_refused() &&
+    if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
         (facts.asks || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);
     if (!found) {

@@ -80,17 +80,6 @@ std::optional<Meaning> meaning_of(const std::string& id) {
   return std::nullopt;
 }
 
-bool is_failure_of_unknown(const TextFacts& facts) {
-  return is_failure(facts.trouble) && !facts.is_placed();
-}
-
-// Whether a message in the text is its own explanation.
-bool says_why(const TextAnswer& answer) {
-  return std::ranges::any_of(answer.refusals, [](const Refusal& one) {
-    return one.kind == MessageKind::refusal && one.says_why && one.layer != Layer::execution;
-  });
-}
-
 // A notebook is read as the text of its cells, other files unchanged.
 void give_shown(const replay::GiveText& give, const std::function<void(std::string_view)>& take, std::string* problem) {
   constexpr size_t most_bytes = size_t{64} << 20, telling = 64;
@@ -148,12 +137,7 @@ Explained explain(const std::string& name, const std::string& called, const repl
   explained.answer = answer_of(findings, shows_graphs(explained.replay));
   const std::vector<DocumentQuestion> documents =
       explained.replay.graphs.empty() ? questions_of_document(source) : std::vector<DocumentQuestion>();
-  std::vector<AnsweredCall> calls =
-      answer_calls(source, findings.facts, explain::is_established(explained.answer), with);
-  // An accepted call adds nothing to a message that says why. If neither GPU nor release is known, it explains no crash
-  // and no wrong number.
-  if (is_failure_of_unknown(findings.facts) || says_why(explained.answer))
-    std::erase_if(calls, [](const auto& one) { return one.call.is_taken && one.asked.bugs.empty(); });
+  const std::vector<AnsweredCall> calls = answer_calls(source, findings.facts, explained.answer, with);
   for (const AnsweredCall& one : calls) explained.calls.push_back(one.call);
   explained.calls_answer = std::ranges::any_of(explained.calls, [&](const TextCall& call) {
     return !call.is_accepted() || findings.facts.trouble == Trouble::none || findings.facts.asks;

@@ -8,7 +8,6 @@
 #include "ask/by_rule.hpp"
 #include "base/error.hpp"
 #include "base/number.hpp"
-#include "explain/text_answer.hpp"
 #include "explain/words.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
@@ -104,9 +103,24 @@ bool chose_another(std::string_view text) {
   return RE2::PartialMatch(piece(text), chosen, &name) && name != "FusedAttention";
 }
 
+// What the text says besides its calls, and so which answers may explain something.
+struct Besides {
+  Besides(const TextFacts& facts, const TextAnswer& answer)
+      : needs_refusal(!is_established(answer) && !facts.may_be_refused()),
+        needs_obstacle(is_failure(facts.trouble) && !facts.is_placed()) {
+    for (const Refusal& one : answer.refusals)
+      if (one.kind == MessageKind::refusal && one.says_why && one.layer != Layer::execution) needs_obstacle = true;
+  }
+  bool needs_refusal;   // no message was recognised, and the trouble is none that a refusal causes
+  bool needs_obstacle;  // a message says why, or neither GPU nor release of a failure is known
+};
+
 // For trouble that no refusal explains, only known bugs count, or that the release in the text does not ask cuDNN.
-bool explains(AnsweredCall& answer, const ReadCall& call) {
-  if (answer.call.is_taken) return !answer.asked.bugs.empty();
+bool explains(AnsweredCall& answer, const ReadCall& call, const Besides& besides, std::string_view text) {
+  if (answer.call.is_taken && !answer.asked.bugs.empty()) return true;
+  if (answer.call.is_taken)
+    return !besides.needs_refusal && !besides.needs_obstacle && !(call.option == "te" && chose_another(text));
+  if (!besides.needs_refusal) return true;
   if (call.release.find("==") == std::string::npos) return false;
   answer.call.says = "cuDNN is not involved: " + answer.call.says;
   answer.call.change.clear();
@@ -115,7 +129,7 @@ bool explains(AnsweredCall& answer, const ReadCall& call) {
 
 }  // namespace
 
-std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, bool has_message,
+std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const TextAnswer& besides,
                                        const AskWith& with) {
   if (facts.is_of_other_makers()) return {};
   const ChosenGpu gpu = gpu_of(facts);
@@ -124,15 +138,14 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
   const auto cudnn = facts.versions.empty() ? std::nullopt : CudnnVersion::parse(facts.versions.front());
   for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(asking::newest_version())))
     calls.push_back(std::move(call));
-  const bool needs_refusal = !has_message && !facts.may_be_refused();
+  const Besides said(facts, besides);
   std::vector<AnsweredCall> answers;
   for (const ReadCall& call : calls) try {
       const std::vector<rules::ChosenGate> gates = {gate_for(call.release)};
       for (auto& result : put(call.questions, {gpu.target}, facts, gates, with)) {
         if (answers.size() == most_answers) return answers;
         AnsweredCall answer{answer_of(result, call, gpu.is_named), weighed({std::move(result)}, {}, facts.trouble)};
-        if (needs_refusal && !explains(answer, call)) continue;
-        if (call.option == "te" && answer.call.is_taken && chose_another(text)) continue;
+        if (!explains(answer, call, said, text)) continue;
         answer.asked.assumed = call.notes;
         if (!call.notes.empty()) answer.asked.untold.emplace_back("the whole call");
         if (!gpu.is_named) answer.asked.untold.emplace_back("the GPU");

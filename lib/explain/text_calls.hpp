@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "explain/asking.hpp"
+#include "explain/text_answer.hpp"
 #include "explain/text_call.hpp"
 
 namespace attnprobe::explain {
@@ -16,8 +17,8 @@ struct AnsweredCall {
 
 /// Each graph of each call, at most 4. Uses the gate of the framework release in the text, otherwise of the newest
 /// known release. Asks about the GPU and cuDNN in the text, otherwise about an H100 and the cuDNN that the release
-/// pins. If the trouble cannot be a refusal and no message was recognised, only calls whose answer may explain it.
-std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, bool has_message,
+/// pins. Leaves out the calls whose answer explains nothing: `besides` has the text's messages.
+std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const TextAnswer& besides,
                                        const AskWith& with);
 
 }  // namespace attnprobe::explain

@@ -214,9 +214,9 @@ TEST_CASE("A call next to another error does not explain it", "[explain]") {
   CHECK(
       answer_calls(source + "torch.compile fails with\nAssertionError      Traceback (most recent call last)\n",
                    facts_of(source + "torch.compile fails with\nAssertionError    Traceback (most recent call last)\n"),
-                   false, {.cudnn = false, .program = ""})
+                   {}, {.cudnn = false, .program = ""})
           .empty());
-  CHECK_FALSE(answer_calls(source, facts_of(source), false, {.cudnn = false, .program = ""}).empty());
+  CHECK_FALSE(answer_calls(source, facts_of(source), {}, {.cudnn = false, .program = ""}).empty());
 }
 
 TEST_CASE("A possible bug needs a text with a GPU and a cuDNN", "[explain]") {
