@@ -103,7 +103,7 @@ bool chose_another(std::string_view text) {
   return RE2::PartialMatch(piece(text), chosen, &name) && name != "FusedAttention";
 }
 
-// What the text says besides its calls, and so which answers may explain something.
+// Which answers may explain something, in view of what else the text says.
 struct Besides {
   Besides(const TextFacts& facts, const TextAnswer& answer)
       : needs_refusal(!is_established(answer) && !facts.may_be_refused()),

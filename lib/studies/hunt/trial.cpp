@@ -104,8 +104,8 @@ Trial trial_of(const Probe& probe, const answer::Answer& result) {
 }
 
 // Probes with the same data, asked together. Plans take turns on the GPU and small problems leave it mostly idle, so
-// several groups run in parallel, but not more workers than asked for: 72 on four H200s gave 1 result in 45 s, 16 gave
-// 13 a second.
+// several groups run in parallel. More workers than asked for slow the driver down: 72 on four H200s gave 1 result in
+// 45 s, 16 gave 13 a second.
 struct Lane {
   DataRegime data = DataRegime::normal;
   std::vector<size_t> places;
