@@ -348,7 +348,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     } else if (facts.trouble == Trouble::compile_time) {
       found = plans_of(asked, facts);
       if (!asked.untold.empty()) answer.asked = answer.command = "";
-    } else if (asked.is_established) {
+    } else if (message == nullptr && asked.is_established) {
       // A refusal of mostly assumed values answers only a text that speaks of a refusal.
       if (!may_be_refused)
         found = not_involved(asked, facts);
@@ -356,8 +356,8 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         found = refusal_of(asked);
       if (!found && facts.asks && may_be_refused && is_told(asked)) found = warning_of(asked);
     }
-    if (!found && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
-        (facts.asks || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
+    if (!found && message == nullptr && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) &&
+        may_be_refused && (facts.asks || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))

@@ -230,6 +230,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
       if (std::string_view(usual.field) != "pass")
         assumed.push_back(fmt::format("{} {}", usual.words, text_of(usual.value)));
     }
+  if (field_of(fields, "seqlen_kv") == nullptr && *field_of(fields, "seqlen_q") == 1) assumed.emplace_back("4096 keys");
   const ChosenGpu gpu = gpu_of(facts);
   std::vector<std::string> missing;
   for (const Usual* usual : untold)

@@ -53,7 +53,7 @@ bool is_left_behind(const PlacedFacts& place, size_t at) {
 
 void add_gpus(PlacedFacts& place) {
   static const RE2 names(
-      "\\b(?:\\d{1,4} ?x ?)?((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
+      "\\b(?:\\d{1,4} ?x ?)?((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|[345]0[678]0 ?Ti(?: ?SUPER)?|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
       "GB10|DGX Spark|Jetson (?:AGX )?Thor)\\b",
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
@@ -82,6 +82,7 @@ void add_gpus(PlacedFacts& place) {
   each_match(names, place.text, take);
   each_match(short_names, place.text, take);
   each_match(family, place.text, [&](const std::string* words, size_t at) {
+    if (place.text.substr(at + words[0].size()).starts_with(" GPUs")) return;  // those of a release note
     for (const auto& [name, target] : one_of_family)
       if (words[1] == name && !is_demanded(place.text, at)) found.emplace_back(at, target);
   });
@@ -144,9 +145,15 @@ void add_versions(PlacedFacts& place) {
       any_case());
   static const RE2 missing("(?:unable to load|could not load|cannot load|cannot find|not found)[^\\n]{0,200}$",
                            any_case());
+  // "No matching distribution found for nvidia-cudnn-cu12==9.1.0.70", "since cuDNN 9.1 windows are supported".
+  static const RE2 unfound(
+      "No matching distribution|Could not find a version that satisfies|\\bsince cudnn [^\\n]{0,80}\\bsupported",
+      any_case());
   for (const RE2* versions : {&of_files, &in_words})
     each_match(*versions, place.text, [&](const std::string* words, size_t at) {
-      const size_t begin = at - std::min<size_t>(at, 240);
+      const size_t begin = at - std::min<size_t>(at, 240), end = at + words[0].size();
+      const bool is_least = end < place.text.size() && place.text[end] == '+';  // "9.13.1+"
+      if (is_least || has_words(sentence_at(place.text, at), unfound)) return;
       if (versions == &of_files && has_words(place.text.substr(begin, at - begin), missing)) return;
       if ((is_demanded(place.text, at) && !is_built_with(place.text, at)) ||
           has_words(place.text.substr(at + words[0].size(), 10), RE2("^(?: or| and) (?:newer|later|above)")))
@@ -171,7 +178,8 @@ void add_versions(PlacedFacts& place) {
              [&](const std::string* words, size_t at) { place.add(place.facts.frontends, words[1], at); });
   static const RE2 moved_to("^[^\\s]* (?:to|->) v?(\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
   for (const frameworks::NamedRelease& release : frameworks::named_releases(place.text)) {
-    if (is_demanded(place.text, release.at)) continue;
+    static const RE2 required("^[^\\n]{0,24} (?:is|are) (?:required|needed)", any_case());
+    if (is_demanded(place.text, release.at) || has_words(place.text.substr(release.at, 64), required)) continue;
     if (release.build.starts_with("+rocm") || release.build.starts_with("+xpu") || release.build.starts_with("+cpu"))
       place.add(place.facts.other_gpus, release.framework + release.build, release.at);
     const bool is_left = is_left_behind(place, release.at);

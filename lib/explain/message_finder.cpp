@@ -238,6 +238,9 @@ class MessageFinder::State {
     const LineStart& start = *at;
     const std::string_view line = line_of(at);
     const std::string_view before = line.substr(0, begin - start.offset);
+    static const RE2 denied("\\bnever (?:produce|give|gave|return)|\\bguards? against|\\bno NaNs?\\b|without NaN",
+                            any_case());
+    if (has_words(std::string_view(text_).substr(begin, size), denied)) return false;
     if (is_not_said(before) || (at != starts_.begin() && is_argument(before, line_of(std::prev(at))))) return false;
     Place place;
     place.said = text_.substr(begin, std::min(size, longest_said));

@@ -62,8 +62,7 @@ std::string folder_of_module(const std::string& path) {
 // A dotted name in source, "import torch.nn", or in a list of packages is not a logger.
 bool is_log_line(std::string_view line) {
   static const RE2 level(
-      "\\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL|INFO|DEBUG)\\b|\\[[EWF]:|(?:^|\\[)[EWF]\\d{4} |Error: |Warning: ",
-      exact_case());
+      "\\b(?:ERROR|WARN(?:ING)?|CRITICAL|FATAL)\\b|\\[[EWF]:|(?:^|\\[)[EWF]\\d{4} |Error: |Warning: ", exact_case());
   return has_words(line, level);
 }
 
@@ -185,7 +184,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   // Headings and questions of an issue's form are not the writer's.
   static const RE2 question("(?m)^(?:[^#*\\n][^\\n]{0,400})?\\?(?:\\s|$)", exact_case()),
       of_form(
-          "(?i)Is your feature request related to a problem\\?|What happened\\?|What did you expect[^\\n?]*\\?|How (?:can|do) we reproduce[^\\n?]*\\?|What version[^\\n?]*\\?");
+          "(?i)Is your feature request related to a problem\\?|What happened\\?|What did you expect[^\\n?]*\\?|How (?:can|do) we reproduce[^\\n?]*\\?|What version[^\\n?]*\\?|Could this error message be improved\\?");
   std::string own(page);
   RE2::GlobalReplace(&own, of_form, "");
   facts.asks = has_words(own, question);
@@ -193,9 +192,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
 
 bool TextFacts::may_be_refused() const {
   if (is_failure(trouble) || trouble == Trouble::varies || trouble == Trouble::memory) return false;
-  static const RE2 words(
-      "support|available|cudnn|require|requiring|must|only|expect|head|mask|limit|plan|engine|kernel|backend|implement|disabled",
-      any_case());
+  static const RE2 words("cudnn|attention|attn|\\bsdpa?\\b|execution plan|engine|backend", any_case());
   return raised.message.empty() || has_words(raised.message, words);
 }
 

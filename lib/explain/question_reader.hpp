@@ -49,7 +49,7 @@ class Reader {
   /// bf16" does not count.
   bool says(const RE2& pattern, bool states = false) {
     static const RE2 denial(
-        "(?:\\b(?:no|not|non|none of|without|neither|instead of|nor|un)[*_]{0,2}[ -](?:an? |the |any )?(?:\\w+[ -])?)[`'\"]?$",
+        "(?:\\b(?:no|not|non|none of|without|neither|instead of|nor|un)[*_]{0,2}[ -](?:an? |the |any )?(?:\\w+[- .])?)[`'\"]?$",
         any_case());
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {

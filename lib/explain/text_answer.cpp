@@ -55,7 +55,9 @@ struct Rank {
   Layer layer = Layer::framework;
   bool is_general = false, is_bare_status = false, is_message = false;
   int distance = 0;
-  int64_t line = 0;  // of a message of the loader: the first is the cause, and later ones are other attempts
+  // Of a message of the loader: the first line is the cause, and later ones are other attempts. In a line the last file
+  // is: "Could not load library X. Error: Y: cannot open shared object file".
+  int64_t line = 0, before = 0;
   int64_t order = 0;
   auto operator<=>(const Rank&) const = default;  // NOLINT(modernize-use-nullptr): the 0 is in clang's generated
                                                   // comparison
@@ -66,6 +68,12 @@ struct Rank {
 bool is_bare_status(const Refusal& refusal) {
   return (refusal.layer == Layer::environment || refusal.layer == Layer::execution) &&
          refusal.id.starts_with("status-");
+}
+
+// Where a message begins in its line.
+int64_t place_in_line(const Refusal& refusal) {
+  const size_t at = refusal.line.find(refusal.said);
+  return at == std::string::npos ? 0 : static_cast<int64_t>(at);
 }
 
 // "CUDNNError: CUDNN_STATUS_NOT_SUPPORTED (code 3000)" only forwards a status that shows where the call failed.
@@ -213,6 +221,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
                     reason == nullptr,
                     distance_from_error(refusal),
                     refusal.layer == Layer::environment ? refusal.first_line : 0,
+                    refusal.layer == Layer::environment ? -place_in_line(refusal) : 0,
                     reason != nullptr ? -int64_t{reason->progress} : -static_cast<int64_t>(refusal.said.size())};
     ranked.emplace_back(rank, std::move(refusal));
   };
@@ -241,7 +250,11 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     if (const std::string conflict = gpu_conflict(refusal.line, facts); !conflict.empty() && refusal.causes.empty())
       refusal.causes.push_back(conflict);
   take_reasons_of_kernels(answer.refusals);
-  if (auto gpu = other_makers_gpu(facts, answer.refusals)) answer.refusals = {std::move(*gpu)};
+  if (auto gpu = other_makers_gpu(facts, answer.refusals)) {
+    // A library that cannot be loaded comes first.
+    std::erase_if(answer.refusals, [](const Refusal& one) { return one.layer != Layer::environment; });
+    answer.refusals.push_back(std::move(*gpu));
+  }
   answer.told = told_in_words(facts);
   if (!is_established(answer)) answer.missing = missing_fact(facts);
   return answer;

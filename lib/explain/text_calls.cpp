@@ -43,6 +43,12 @@ int64_t line_of(const attention::Origin& origin) {
   return parse_number<int64_t>(origin.pointer).value_or(0);
 }
 
+// Whether a program's tensors can be on a GPU: without a device they are on the CPU.
+bool names_a_device(std::string_view text) {
+  static const RE2 device("cuda|gpu|\\bdevice\\b|nvidia", any_case());
+  return has_words(text, device);
+}
+
 std::vector<ReadCall> calls_of(Caller caller, std::string_view text) try {
   std::vector<ReadCall> calls;
   for (const frameworks::FrameworkCall& call : frameworks::calls_in_source({caller}, text, "text")) {
@@ -133,7 +139,8 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
                                        const AskWith& with) {
   if (facts.is_of_other_makers()) return {};
   const ChosenGpu gpu = gpu_of(facts);
-  std::vector<ReadCall> calls = calls_of(Caller::torch, text);
+  std::vector<ReadCall> calls;
+  if (gpu.is_named || names_a_device(text)) calls = calls_of(Caller::torch, text);
   for (auto& call : calls_of(Caller::jax, text)) calls.push_back(std::move(call));
   const auto cudnn = facts.versions.empty() ? std::nullopt : CudnnVersion::parse(facts.versions.front());
   for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(asking::newest_version())))

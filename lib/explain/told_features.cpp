@@ -34,6 +34,10 @@ void read_types(Reader& reader) {
   static const RE2 of_queries("\\bq(?:uery)? ?= ?\\w+(?:\\.\\w+)*\\([^\\n]{0,120}\\bdtype ?= ?(?:torch|jnp)\\.(\\w+)",
                               exact_case());
   reader.each(of_queries, [&](const std::string* found) { return set_type(found[1]); });
+  // The type of weights or of the cache is not the call's.
+  static const RE2 of_weights = any(
+      "(?:quantization|kv[_-]cache[_-]dtype|load[_-]format)\\W{1,3}fp8\\w*|\\bfp8[ -](?:weights|checkpoints?|kv[ _-]cache|models?)\\b");
+  reader.each(of_weights, [](const std::string*) { return true; });
   for (const bool states : {true, false})
     for (const auto& [name, words] : types)
       if (!reader.question.tells("dtype") && reader.says(words, states)) reader.set("dtype", name);

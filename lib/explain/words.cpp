@@ -46,7 +46,7 @@ bool is_contrast(std::string_view text, size_t at) {
 bool is_demanded(std::string_view text, size_t at) {
   constexpr size_t reach = 64;
   static const RE2 demand(
-      "(?:\\brequires?\\b|\\bneeds?\\b|\\btrained (?:with|using)\\b|\\bexpects?\\b|\\bonly (?:on|for|with|supports?|runs?|works?)\\b|\\bsupported: ?\\{|\\bsuch as\\b)[^.;:!?]{0,48}$|"
+      "(?:\\brequires?\\b|\\bneeds?\\b|\\btrained (?:with|using)\\b|\\bexpects?\\b|\\bonly (?:on|for|with|supports?|runs?|works?)\\b|\\bsupported: ?\\{|\\bsuch as\\b)[^.;:!?\\n]{0,48}$|"
       "\\bonly\\b[^.;:!?,]{0,48}$|"
       "(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
       any_case());

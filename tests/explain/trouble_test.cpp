@@ -200,6 +200,42 @@ TEST_CASE("The first of several loader messages is the cause", "[explain]") {
   CHECK(std::none_of(answer.told.begin(), answer.told.end(), [](const auto& fact) { return contains(fact, "9.1.0"); }));
 }
 
+TEST_CASE("In a line of the loader, the file after \"Error:\" decides", "[explain]") {
+  const auto first = [](const std::string& error) {
+    return answer_to("Could not load library libcudnn_cnn_infer.so.8. Error: " + error).refusals.at(0).id;
+  };
+  const std::string missing = ": cannot open shared object file: No such file or directory";
+  CHECK(first("libcuda.so" + missing) == "env-driver");
+  CHECK(first("libcublas.so.11" + missing) == "install-cuda-library");
+  CHECK(first("libnvrtc.so" + missing) == "env-no-nvrtc");
+  CHECK(first("libz.so.1" + missing) == "env-cudnn-needs-library");
+  CHECK(first("libcudnn_cnn_infer.so.8: undefined symbol: nvrtcGetCUBIN") == "env-old-nvrtc");
+  CHECK(first("libcudnn_cnn_train.so.8: symbol _ZTIN10, version libcudnn_ops_infer.so.8 not defined in file "
+              "libcudnn_ops_infer.so.8 with link time reference") == "env-cudnn-symbol");
+  CHECK(answer_to("ImportError: libcudnn.so.7" + missing).refusals.at(0).id == "env-no-cudnn-8");
+}
+
+TEST_CASE("A library that cannot be loaded comes before the maker of the GPU", "[explain]") {
+  const TextAnswer answer = answer_to(
+      "ZLUDA, import torch\nOSError: [WinError 126] The specified module could not be found. Error loading "
+      "\"C:\\zluda\\torch\\lib\\cudnn64_9.dll\" or one of its dependencies.");
+  CHECK(answer.refusals.at(0).layer == Layer::environment);
+  CHECK(answer.refusals.at(0).id != "other-maker");
+}
+
+TEST_CASE("A message of a failed run stays above the answer to its question", "[explain]") {
+  const TextAnswer answer = asked_answer_to(
+      "cuDNN 9.20.0 attention on an H200 with bf16 and head_dim 128, 16 heads:\n"
+      "Expected mha_graph.execute(handle, variant_pack, workspace).is_good() to be true, but got false.\n"
+      "Does anybody know this?\n");
+  CHECK(answer.refusals.at(0).id == "torch-execute-failed");
+}
+
+TEST_CASE("NaN is not told where it is excluded, and is not always of a backward pass", "[explain]") {
+  CHECK(answer_to("the cudnn sdpa attention never produced NaNs").refusals.empty());
+  CHECK(answer_to("SDPBackend cudnn attention gives NaN in generation").refusals.at(0).id == "cudnn-attention-nan");
+}
+
 TEST_CASE("A build that dropped a GPU is not told to be too old for it", "[explain]") {
   const std::string error = " is not compatible with the current PyTorch installation.";
   const auto first = [&](const std::string& gpu) { return answer_to(gpu + error).refusals.at(0).id; };
@@ -217,6 +253,9 @@ TEST_CASE("A call next to another error does not explain it", "[explain]") {
                    {}, {.cudnn = false, .program = ""})
           .empty());
   CHECK_FALSE(answer_calls(source, facts_of(source), {}, {.cudnn = false, .program = ""}).empty());
+  const std::string on_cpu =
+      "import torch\nq = torch.randn(2, 8, 512, 64)\ntorch.nn.functional.scaled_dot_product_attention(q, q, q)\n";
+  CHECK(answer_calls(on_cpu, facts_of(on_cpu), {}, {.cudnn = false, .program = ""}).empty());
 }
 
 TEST_CASE("A possible bug needs a text with a GPU and a cuDNN", "[explain]") {
@@ -239,6 +278,15 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK(tells("cuDNN attention in decode steps with 8 heads", "seqlen_q"));
   CHECK_FALSE(tells("VAE decode runs out of memory in attention", "seqlen_q"));
   CHECK_FALSE(tells("attention on all-sink rows", "sink"));
+  CHECK(facts_of("paged attention in cuDNN 9.13.1+").versions.empty());
+  CHECK(facts_of("No matching distribution found for nvidia-cudnn-cu12==9.1.0.70").versions.empty());
+  CHECK(facts_of("Torch 2.5.1 is required for this").frameworks.empty());
+  CHECK(facts_of("attention needs SM80+\nRan on T4 GPU").gpus == std::vector<std::string>{"t4"});
+  CHECK(facts_of("faster attention on Hopper GPUs").gpus.empty());
+  CHECK(facts_of("attention on 5070TI").gpus == std::vector<std::string>{"rtx5070ti"});
+  CHECK(tells("attention with Hq=32, Hkv=4", "heads_kv"));
+  CHECK_FALSE(tells("attention with --quantization=fp8", "dtype"));
+  CHECK_FALSE(tells("attention, -k 'not torch.float16'", "dtype"));
   CHECK_FALSE(tells("the class exposes none of `sinks` in attention", "sink"));
   CHECK_FALSE(tells("attention of FMHA-BHm-scale-bias-softmax", "bias"));
   CHECK_FALSE(tells("attention, Padded: 2160x3232px", "mask"));
