@@ -140,7 +140,7 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
   if (facts.is_of_other_makers()) return {};
   const ChosenGpu gpu = gpu_of(facts);
   std::vector<ReadCall> calls;
-  if (gpu.is_named || names_a_device(text)) calls = calls_of(Caller::torch, text);
+  if (!facts.has_error || gpu.is_named || names_a_device(text)) calls = calls_of(Caller::torch, text);
   for (auto& call : calls_of(Caller::jax, text)) calls.push_back(std::move(call));
   const auto cudnn = facts.versions.empty() ? std::nullopt : CudnnVersion::parse(facts.versions.front());
   for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(asking::newest_version())))

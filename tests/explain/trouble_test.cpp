@@ -254,7 +254,8 @@ TEST_CASE("A call next to another error does not explain it", "[explain]") {
           .empty());
   CHECK_FALSE(answer_calls(source, facts_of(source), {}, {.cudnn = false, .program = ""}).empty());
   const std::string on_cpu =
-      "import torch\nq = torch.randn(2, 8, 512, 64)\ntorch.nn.functional.scaled_dot_product_attention(q, q, q)\n";
+      "import torch\nq = torch.randn(2, 8, 512, 64)\ntorch.nn.functional.scaled_dot_product_attention(q, q, q)\n"
+      "RuntimeError: scaled_dot_product_attention needs an engine\n";
   CHECK(answer_calls(on_cpu, facts_of(on_cpu), {}, {.cudnn = false, .program = ""}).empty());
 }
 
