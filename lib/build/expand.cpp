@@ -76,6 +76,13 @@ class Expansion {
       g_.add(negated);
       return;
     }
+    if (const auto* reduction = std::get_if<graph::Reduction>(&operation);
+        reduction != nullptr && tensor(graph_, reduction->y).is_virtual &&
+        tensor(graph_, reduction->y).dims == tensor(graph_, reduction->x).dims) {
+      // SinkMaximum::of_frontend: cuDNN reduces the rows, whatever the dimensions of the result.
+      g_.at(reduction->y).dims = rows_of(reduction->x);
+      g_.at(reduction->y).strides = packed_strides(g_.at(reduction->y).dims);
+    }
     g_.add(operation);
   }
 

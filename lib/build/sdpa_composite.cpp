@@ -109,8 +109,8 @@ class Forward {
       g_.add(op);
       return op.y;
     }
-    const SoftmaxParts parts =
-        add_softmax(g_, score, row(Role::row_max, spec_.max_logit), row(Role::row_sum, spec_.sum_exp), sink);
+    const SoftmaxParts parts = add_softmax(g_, score, row(Role::row_max, spec_.max_logit),
+                                           row(Role::row_sum, spec_.sum_exp), sink, SinkMaximum::of_frontend);
     // Inference also has these operations; no operation reads their virtual result. Without maxima or sums, cuDNN needs
     // LOG and ADD to distinguish flash attention from the legacy pattern.
     if (wants_stats(spec_) || (!spec_.max_logit && !spec_.sum_exp)) {

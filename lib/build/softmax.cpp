@@ -2,11 +2,23 @@
 
 namespace attnprobe::build {
 
+namespace {
+
+// The heads lie next to each other, then the keys, the queries, the batch.
+graph::Uid add_scores_of_frontend(GraphBuilder& g, graph::Uid score) {
+  const Dims dims = g.at(score).dims;
+  return g.virtual_tensor("", DataType::f32, dims, {dims[1] * dims[3] * dims[2], 1, dims[1] * dims[3], dims[1]});
+}
+
+}  // namespace
+
 SoftmaxParts add_softmax(GraphBuilder& g, graph::Uid score, graph::Uid row_max, graph::Uid row_sum,
-                         std::optional<graph::Uid> sink) {
+                         std::optional<graph::Uid> sink, SinkMaximum form) {
   const Dims rows = g.at(row_max).dims;
   if (sink) {
-    const graph::Uid largest = g.reduce(graph::ReductionOperator::MAX, score, rows);
+    const graph::Uid largest = form == SinkMaximum::of_frontend
+                                   ? g.reduce(graph::ReductionOperator::MAX, score, add_scores_of_frontend(g, score))
+                                   : g.reduce(graph::ReductionOperator::MAX, score, rows);
     g.pointwise(graph::PointwiseMode::MAX, largest, sink, {.into = row_max});
   } else {
     g.reduce(graph::ReductionOperator::MAX, score, row_max);

@@ -12,6 +12,7 @@
 
 #include "attention/config.hpp"
 #include "attention/fields.hpp"
+#include "build/expand.hpp"
 #include "catch.hpp"
 #include "graph_text.hpp"
 
@@ -397,6 +398,23 @@ TEST_CASE("Bare matmuls and legacy P are 16-bit in F16x16 reordering", "[builder
 }
 
 // ---- features, forward (docs/how-it-works.md, "Composite, forward" to "Legacy pattern")
+
+// cudnn-frontend 1.32, node/softmax.h and node/reduction.h; its own log with cuDNN 9.20 shows these dimensions.
+TEST_CASE("The maximum before a sink has the scores' dimensions, as in cudnn-frontend", "[builders][features]") {
+  const auto maximum = [](const OpGraph& graph) {
+    for (const auto& operation : graph.operations)
+      if (const auto* reduction = std::get_if<graph::Reduction>(&operation))
+        return std::pair(tensor(graph, reduction->x), tensor(graph, reduction->y));
+    throw std::runtime_error("no reduction");
+  };
+  const OpGraph graph = graph_of(R"("sink": true)");
+  const auto [scores, largest] = maximum(graph);
+  const auto& dims = scores.dims;
+  CHECK(largest.dims == dims);
+  CHECK(largest.strides == std::vector<int64_t>{dims[1] * dims[3] * dims[2], 1, dims[1] * dims[3], dims[1]});
+  // The reference reduces to a number a row.
+  CHECK(maximum(build::expand(graph)).second.dims == std::vector<int64_t>{dims[0], dims[1], dims[2], 1});
+}
 
 TEST_CASE("Each feature adds its own operations to the composite graph", "[builders][features]") {
   const std::pair<const char*, size_t> counts[] = {
