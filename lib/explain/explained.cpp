@@ -140,7 +140,8 @@ Explained explain(const std::string& name, const std::string& called, const repl
   const std::vector<AnsweredCall> calls = answer_calls(source, findings.facts, explained.answer, with);
   for (const AnsweredCall& one : calls) explained.calls.push_back(one.call);
   explained.calls_answer = std::ranges::any_of(explained.calls, [&](const TextCall& call) {
-    return !call.is_accepted() || findings.facts.trouble == Trouble::none || findings.facts.asks;
+    return !call.is_accepted() || findings.facts.trouble == Trouble::none ||
+           findings.facts.trouble == Trouble::question;
   });
   const bool was_asked = std::any_of(
       explained.replay.graphs.begin(), explained.replay.graphs.end(),

@@ -100,8 +100,9 @@ void add_gpus(PlacedFacts& place) {
   static const Worded<const char*> builds[] = {
       {"ROCm",
        "\\A[^\\n]*\\bROCm\\b|\\bROCM used to build PyTorch: \\d|\\bHIP runtime version: \\d|/transformers/hip/"},
-      {"macOS", "\\bOS: macOS\\b|\\bmacOS \\d|\\bM[1-5] (?:Pro|Max|Ultra)\\b|\\bdevice(?:\\(| ?= ?)['\"]mps['\"]"},
-      {"XPU", "_xpu_|\\bdevice(?:\\(| ?= ?)['\"]xpu['\"]|--device xpu\\b"},
+      {"macOS",
+       "\\bOS: macOS\\b|\\bmacOS \\d|\\bM[1-5] (?:Pro|Max|Ultra)\\b|\\b(?:device(?:\\(| ?= ?)|\\.to\\()['\"]mps['\"]|\\bon mps\\b"},
+      {"XPU", "_xpu_|(?:\\bdevice(?:\\(| ?= ?)|\\.to\\()['\"]xpu['\"]|--device xpu\\b"},
       {"PyTorch without CUDA", "\\bCUDA used to build PyTorch: (?:None|Could not collect)"}};
   for (const Worded<const char*>& build : builds)
     each_match(build.words, place.text,

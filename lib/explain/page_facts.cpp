@@ -143,7 +143,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::varies,
        "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)"},
       {Trouble::wrong,
-       "\\bwrong\\b|incorrect|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|mismatch|attends? across|diverge|\\bInf\\b|inaccura"},
+       "\\bwrong\\b|incorrect|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|mismatch|attends? across|\\bleaks? (?:across|into|between)|other numbers|not respected|diverge|\\bInf\\b|inaccura"},
       {Trouble::memory,
        "out of memory|\\bOOM\\b|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d"},
       {Trouble::crash,

@@ -81,7 +81,7 @@ TEST_CASE("explain: the innermost of several problems comes first", "[explain]")
       "Traceback (most recent call last):\n"
       "  File \"/home/me/sdpa.py\", line 22, in <module>\n"
       "RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.\n");
-  CHECK_THAT(run.out, StartsWith("NVRTC, which compiles cuDNN's kernels, cannot be found"));
+  CHECK_THAT(run.out, StartsWith("NVRTC, CUDA's compiler at run time, cannot be found"));
   CHECK_THAT(run.out, ContainsSubstring("pip install nvidia-cuda-nvrtc"));
   CHECK_THAT(run.out, ContainsSubstring("next: attnprobe doctor"));
   CHECK(run.out.find("next: ") == run.out.rfind("next: "));

@@ -31,6 +31,7 @@ TEST_CASE("A text about another vendor's GPU, or a build without CUDA, is not pu
         std::pair("NaN from scaled_dot_product_attention\nCUDA used to build PyTorch: None\nOS: macOS 15.6", "macOS"),
         std::pair("attention fails with torch 2.7.1+rocm6.3", "torch+rocm6.3"),
         std::pair("q = torch.rand(2, 4, 3, 8).to(torch.device('mps')); attention aborts", "macOS"),
+        std::pair("q = q.to(\"mps\")\nF.scaled_dot_product_attention(q, q, q) has a wrong shape", "macOS"),
         std::pair("bench --attention-backend torch_native --device xpu recompiles attention", "XPU")}) {
     INFO(text);
     const TextAnswer answer = asked_answer_to(text);
