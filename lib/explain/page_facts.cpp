@@ -86,7 +86,7 @@ bool says_its_name(std::string_view line, const std::string& exception, const Pr
 void find_raised(TextFacts& facts, std::string_view page) {
   static const RE2 frame("\\bFile \"([^\"]{1,400})\", line \\d+", exact_case());
   static const RE2 error(
-      "^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Za-z]\\w*(?:Error|Exception)|(?:\\w+\\.)+(?:errors?|exc|exceptions?)\\.[A-Z]\\w+)(?::|$| +Traceback)",
+      "^(?:\\S{0,12} )?((?:[\\w.]+\\.)?[A-Za-z]\\w*(?:Error|Exception)|(?:\\w+\\.)+(?:errors?|exc|exceptions?)\\.[A-Z]\\w+|(?:\\w+\\.)+OutOfResources)(?::|$| +Traceback)",
       exact_case());
   static const RE2 logger(
       "^\\W{0,3}(?:\\S+ ){0,4}(?:(?:ERROR|WARNING|WARN|CRITICAL)\\W{1,3})?\\[?(?:[EWF]:)?([a-z_]\\w+(?:\\.\\w+)+|onnxruntime)\\b",

@@ -128,6 +128,8 @@ void read_mask(Reader& reader) {
   reader.each(assigned, [](const std::string* words) {  // another value than true is not read as a mask
     return in_small_letters(words[1]) != "true" && words[1] != "1";
   });
+  static const RE2 variable = any(", ?causal ?[,)]");
+  reader.each(variable, [](const std::string*) { return true; });
   Json mask = Json::object();
   read_windows(reader, mask);
   if (reader.says(causal)) mask["causal"] = true;

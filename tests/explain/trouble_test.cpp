@@ -206,7 +206,8 @@ TEST_CASE("In a line of the loader, the file after \"Error:\" decides", "[explai
     return answer_to("Could not load library libcudnn_cnn_infer.so.8. Error: " + error).refusals.at(0).id;
   };
   const std::string missing = ": cannot open shared object file: No such file or directory";
-  CHECK(first("libcuda.so" + missing) == "env-driver");
+  CHECK(first("libcuda.so" + missing) == "env-no-libcuda");
+  CHECK(answer_to("(error code is /usr/lib64/libcudnn.so" + missing + ")").refusals.at(0).id == "env-no-cudnn");
   CHECK(first("libcublas.so.11" + missing) == "install-cuda-library");
   CHECK(first("libnvrtc.so" + missing) == "env-no-nvrtc");
   CHECK(first("libz.so.1" + missing) == "env-cudnn-needs-library");
@@ -293,6 +294,7 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK_FALSE(tells("attention of FMHA-BHm-scale-bias-softmax", "bias"));
   CHECK_FALSE(tells("attention, Padded: 2160x3232px", "mask"));
   CHECK_FALSE(tells("attention with causal: false, is_causal=causal", "mask"));
+  CHECK_FALSE(tells("out = attention_triton(q, k, v, causal, scale)", "mask"));
   CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_q"));
   CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_kv"));
   // 238 heads do not exist.
