@@ -233,6 +233,14 @@ TEST_CASE("A message of a failed run stays above the answer to its question", "[
   CHECK(answer.refusals.at(0).id == "torch-execute-failed");
 }
 
+TEST_CASE("A folder's name does not hide memory that ran out in attention", "[explain]") {
+  const std::string error = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB";
+  const std::string frame =
+      "  File \"/workspace/model.py\", line 3, in forward\n    F.scaled_dot_product_attention(q, k, v)\n";
+  CHECK(answer_to(frame + error).refusals.at(0).id == "out-of-memory-in-attention");
+  CHECK(answer_to("Flash Attn is not installed!\n" + error).refusals.empty());
+}
+
 TEST_CASE("NaN is not told where it is excluded, and is not always of a backward pass", "[explain]") {
   CHECK(answer_to("the cudnn sdpa attention never produced NaNs").refusals.empty());
   CHECK(answer_to("SDPBackend cudnn attention gives NaN in generation").refusals.at(0).id == "cudnn-attention-nan");
