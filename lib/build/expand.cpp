@@ -67,23 +67,22 @@ class Expansion {
     if (const auto* softmax = std::get_if<graph::Softmax>(&operation)) return single_softmax(*softmax);
     if (const auto* forward = std::get_if<graph::SdpaForward>(&operation)) return sdpa(*forward);
     if (const auto* backward = std::get_if<graph::SdpaBackward>(&operation)) return sdpa_backward(*backward);
-    if (const auto* reduction = std::get_if<graph::Reduction>(&operation);
-        reduction != nullptr && is_sink_gradient(*reduction)) {
+    if (const auto* reduction = std::get_if<graph::Reduction>(&operation)) return reduce(*reduction);
+    g_.add(operation);
+  }
+
+  void reduce(graph::Reduction op) {
+    const graph::Tensor &x = tensor(graph_, op.x), &y = tensor(graph_, op.y);
+    if (is_sink_gradient(op)) {
       // cuDNN recognises the pattern and adds the gradient's minus sign, which is not in the graph (measured on an
       // H200, 9.19).
-      graph::Reduction negated = *reduction;
-      negated.x = g_.pointwise(PointwiseMode::NEG, reduction->x);
-      g_.add(negated);
-      return;
-    }
-    if (const auto* reduction = std::get_if<graph::Reduction>(&operation);
-        reduction != nullptr && tensor(graph_, reduction->y).is_virtual &&
-        tensor(graph_, reduction->y).dims == tensor(graph_, reduction->x).dims) {
+      op.x = g_.pointwise(PointwiseMode::NEG, op.x);
+    } else if (y.is_virtual && y.dims == x.dims) {
       // SinkMaximum::of_frontend: cuDNN reduces the rows, whatever the dimensions of the result.
-      g_.at(reduction->y).dims = rows_of(reduction->x);
-      g_.at(reduction->y).strides = packed_strides(g_.at(reduction->y).dims);
+      g_.at(op.y).dims = rows_of(op.x);
+      g_.at(op.y).strides = packed_strides(g_.at(op.y).dims);
     }
-    g_.add(operation);
+    g_.add(op);
   }
 
   const graph::Pointwise* maker(Uid uid, PointwiseMode mode) const {

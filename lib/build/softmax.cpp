@@ -1,7 +1,6 @@
 #include "build/softmax.hpp"
 
 namespace attnprobe::build {
-
 namespace {
 
 // The heads lie next to each other, then the keys, the queries, the batch.
@@ -16,9 +15,9 @@ SoftmaxParts add_softmax(GraphBuilder& g, graph::Uid score, graph::Uid row_max, 
                          std::optional<graph::Uid> sink, SinkMaximum form) {
   const Dims rows = g.at(row_max).dims;
   if (sink) {
-    const graph::Uid largest = form == SinkMaximum::of_frontend
-                                   ? g.reduce(graph::ReductionOperator::MAX, score, add_scores_of_frontend(g, score))
-                                   : g.reduce(graph::ReductionOperator::MAX, score, rows);
+    const graph::Uid largest =
+        form == SinkMaximum::of_frontend ? add_scores_of_frontend(g, score) : g.virtual_tensor("", DataType::f32, rows);
+    g.reduce(graph::ReductionOperator::MAX, score, largest);
     g.pointwise(graph::PointwiseMode::MAX, largest, sink, {.into = row_max});
   } else {
     g.reduce(graph::ReductionOperator::MAX, score, row_max);

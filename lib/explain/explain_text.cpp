@@ -239,8 +239,7 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
     for (const auto& call : explained.calls) add_call(lines, call, text);
     if (!text.refusals.empty())
       lines.add_quote("read", place_of(text.refusals.front()), text.refusals.front().line);
-    else if (std::all_of(explained.calls.begin(), explained.calls.end(),
-                         [](const TextCall& call) { return call.is_accepted(); }))
+    else if (std::ranges::all_of(explained.calls, &TextCall::is_accepted))
       lines.add("missing", text.missing);
     return lines.text(next);
   }

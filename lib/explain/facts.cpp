@@ -150,6 +150,7 @@ void add_versions(PlacedFacts& place) {
   static const RE2 unfound(
       "No matching distribution|Could not find a version that satisfies|\\bsince cudnn [^\\n]{0,80}\\bsupported",
       any_case());
+  static const RE2 or_newer("^(?: or| and) (?:newer|later|above)");
   for (const RE2* versions : {&of_files, &in_words})
     each_match(*versions, place.text, [&](const std::string* words, size_t at) {
       const size_t begin = at - std::min<size_t>(at, 240), end = at + words[0].size();
@@ -157,7 +158,7 @@ void add_versions(PlacedFacts& place) {
       if (is_least || has_words(sentence_at(place.text, at), unfound)) return;
       if (versions == &of_files && has_words(place.text.substr(begin, at - begin), missing)) return;
       if ((is_demanded(place.text, at) && !is_built_with(place.text, at)) ||
-          has_words(place.text.substr(at + words[0].size(), 10), RE2("^(?: or| and) (?:newer|later|above)")))
+          has_words(place.text.substr(end, 10), or_newer))
         return;
       place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
     });

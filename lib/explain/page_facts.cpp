@@ -71,8 +71,8 @@ bool has_own_name(std::string_view line, const Program& program) {
   return !program.says.empty() && line.find(program.says) != std::string_view::npos;
 }
 
-// The same for an exception, whose message may also begin with the program's attention: "NotImplementedError: FlashInfer
-// backend currently does not …".
+// Likewise for an exception. Its message may also begin with the program and its attention: "NotImplementedError:
+// FlashInfer backend currently does not …".
 bool says_its_name(std::string_view line, const std::string& exception, const Program& program) {
   if (has_own_name(line, program)) return true;
   static const RE2 attention("^ (?:attention |attn )?(?:backend|kernels?|attention)\\b", any_case());

@@ -111,21 +111,23 @@ bool chose_another(std::string_view text) {
 
 // Which answers may explain something, in view of what else the text says.
 struct Besides {
-  Besides(const TextFacts& facts, const TextAnswer& answer)
+  Besides(std::string_view text, const TextFacts& facts, const TextAnswer& answer)
       : needs_refusal(!is_established(answer) && !facts.may_be_refused()),
-        needs_obstacle(is_failure(facts.trouble) && !facts.is_placed()) {
+        needs_obstacle(is_failure(facts.trouble) && !facts.is_placed()),
+        engine_chose_another(chose_another(text)) {
     for (const Refusal& one : answer.refusals)
       if (one.kind == MessageKind::refusal && one.says_why && one.layer != Layer::execution) needs_obstacle = true;
   }
-  bool needs_refusal;   // no message was recognised, and the trouble is none that a refusal causes
-  bool needs_obstacle;  // a message says why, or neither GPU nor release of a failure is known
+  bool needs_refusal;         // no message was recognised, and a refusal does not cause the trouble
+  bool needs_obstacle;        // a message says why, or neither GPU nor release of a failure is known
+  bool engine_chose_another;  // according to Transformer Engine's log
 };
 
 // For trouble that no refusal explains, only known bugs count, or that the release in the text does not ask cuDNN.
-bool explains(AnsweredCall& answer, const ReadCall& call, const Besides& besides, std::string_view text) {
-  if (answer.call.is_taken && !answer.asked.bugs.empty()) return true;
+bool explains(AnsweredCall& answer, const ReadCall& call, const Besides& besides) {
   if (answer.call.is_taken)
-    return !besides.needs_refusal && !besides.needs_obstacle && !(call.option == "te" && chose_another(text));
+    return !answer.asked.bugs.empty() || (!besides.needs_refusal && !besides.needs_obstacle &&
+                                          !(call.option == "te" && besides.engine_chose_another));
   if (!besides.needs_refusal) return true;
   if (call.release.find("==") == std::string::npos) return false;
   answer.call.says = "cuDNN is not involved: " + answer.call.says;
@@ -145,14 +147,14 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
   const auto cudnn = facts.versions.empty() ? std::nullopt : CudnnVersion::parse(facts.versions.front());
   for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(asking::newest_version())))
     calls.push_back(std::move(call));
-  const Besides said(facts, besides);
+  const Besides said(text, facts, besides);
   std::vector<AnsweredCall> answers;
   for (const ReadCall& call : calls) try {
       const std::vector<rules::ChosenGate> gates = {gate_for(call.release)};
       for (auto& result : put(call.questions, {gpu.target}, facts, gates, with)) {
         if (answers.size() == most_answers) return answers;
         AnsweredCall answer{answer_of(result, call, gpu.is_named), weighed({std::move(result)}, {}, facts.trouble)};
-        if (!explains(answer, call, said, text)) continue;
+        if (!explains(answer, call, said)) continue;
         answer.asked.assumed = call.notes;
         if (!call.notes.empty()) answer.asked.untold.emplace_back("the whole call");
         if (!gpu.is_named) answer.asked.untold.emplace_back("the GPU");

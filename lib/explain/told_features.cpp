@@ -111,13 +111,11 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       !has_words(page, of_torch) && std::ranges::any_of(facts.frameworks, [](const auto& named) {
         return with_attention.contains(named.substr(0, named.find("==")));
       });
-  // Transformer Engine runs inside PyTorch, whose release is then only listed.
-  static const RE2 of_te = any("transformer[ _-]?engine|\\bNVTE_");
-  const auto has_release = [&](const char* framework) {
-    return std::ranges::any_of(facts.frameworks, [&](const auto& named) { return named.starts_with(framework); });
-  };
-  if (has_words(page, of_te) && !has_words(page, of_torch) && !has_release("transformer-engine=="))
-    question.framework = "transformer-engine";
+  // Transformer Engine runs on PyTorch, so PyTorch's release does not show that PyTorch's attention ran.
+  const auto& [engine, of_engine] = *std::begin(names);
+  const bool has_release = std::ranges::any_of(
+      facts.frameworks, [&](const auto& named) { return named.starts_with("transformer-engine=="); });
+  if (has_words(page, of_engine) && !has_words(page, of_torch) && !has_release) question.framework = engine;
   for (const char* first : {"transformer-engine", "torch", "jax"})
     for (const auto& named : facts.frameworks)
       if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&

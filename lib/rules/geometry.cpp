@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
-#include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace attnprobe::rules {
@@ -69,14 +69,22 @@ bool has_row_without_keys(const attention::Mask& mask, int64_t queries, int64_t 
          (mask.window_right && shift + *mask.window_right < 0);
 }
 
-// Whether any batch entry's numbers of queries and keys are as asked; null if padding hides unknown lengths.
-Json any_entry(const AttentionSpec& s, const std::function<bool(int64_t, int64_t)>& asked) {
+// The numbers of queries and keys of each batch entry; none if padding hides unknown lengths.
+std::vector<std::pair<int64_t, int64_t>> entries_of(const AttentionSpec& s) {
   const attention::Mask& mask = s.mask;
-  if (!mask.padding) return asked(s.seqlen_q, s.seqlen_kv);
-  if (mask.seqlens_q.empty() || mask.seqlens_kv.empty()) return {};
+  if (!mask.padding) return {{s.seqlen_q, s.seqlen_kv}};
+  std::vector<std::pair<int64_t, int64_t>> entries;
   for (size_t i = 0; i < std::min(mask.seqlens_q.size(), mask.seqlens_kv.size()); ++i)
-    if (asked(mask.seqlens_q[i], mask.seqlens_kv[i])) return true;
-  return false;
+    entries.emplace_back(mask.seqlens_q[i], mask.seqlens_kv[i]);
+  return entries;
+}
+
+// Whether any batch entry's numbers of queries and keys are as asked; null if they are unknown.
+Json any_entry(const AttentionSpec& s, const std::function<bool(int64_t, int64_t)>& asked) {
+  const auto entries = entries_of(s);
+  if (entries.empty()) return {};
+  return std::any_of(entries.begin(), entries.end(),
+                     [&](const auto& entry) { return asked(entry.first, entry.second); });
 }
 
 }  // namespace
@@ -134,12 +142,10 @@ Json rows_without_keys(const AttentionSpec& s) {
 }
 
 Json queries_over_keys(const AttentionSpec& s) {
-  std::optional<int64_t> most;
-  const Json known = any_entry(s, [&](int64_t queries, int64_t keys) {
-    most = std::max(most.value_or(queries - keys), queries - keys);
-    return false;
-  });
-  return known.is_null() || !most ? Json() : Json(*most);
+  Json most;
+  for (const auto& [queries, keys] : entries_of(s))
+    if (most.is_null() || queries - keys > most.get<int64_t>()) most = queries - keys;
+  return most;
 }
 
 Json unused_query_tile(const AttentionSpec& s) {

@@ -13,17 +13,6 @@ namespace attnprobe::test::trouble_test {
 
 using namespace attnprobe::explain;
 
-namespace {
-
-TextFacts facts_of(const std::string& text) {
-  TextFacts facts;
-  add_facts(facts, text, 1);
-  add_facts_of_page(facts, text);
-  return facts;
-}
-
-}  // namespace
-
 TEST_CASE("A text about another vendor's GPU, or a build without CUDA, is not put to cuDNN", "[explain]") {
   for (const auto& [text, name] :
        {std::pair("[ROCm] no cuDNN attention, torch 2.9\nscaled_dot_product_attention(q, k, v) is slow", "ROCm"),
@@ -108,15 +97,14 @@ TEST_CASE("Errors are told apart by the names in their messages", "[explain]") {
 }
 
 TEST_CASE("The number of a CUDA error comes before the status that reports it", "[explain]") {
-  const TextAnswer answer = answer_to(
+  const std::string id = first_refusal_of(
       "RuntimeError: fused_attn_f16_arbitrary_seqlen.cu:534: cuDNN Error: execute failed with message: err 700 != "
       "CUDA_SUCCESS, and code: CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER");
-  REQUIRE_FALSE(answer.refusals.empty());
-  CHECK(answer.refusals.front().id == "env-illegal-access");
+  CHECK(id == "env-illegal-access");
 }
 
 TEST_CASE("A file's major version decides which cuDNN is missing or mixed", "[explain]") {
-  const auto first = [](const std::string& text) { return answer_to(text).refusals.at(0).id; };
+  const auto first = first_refusal_of;
   CHECK(first("Could not load library libcudnn_cnn_infer.so.8. Error: /lib/libcudnn_cnn_infer.so.8: undefined symbol: "
               "_ZN5cudnn14cublasSaxpy_v2EP13cublas, version libcudnn_ops_infer.so.8") == "env-cudnn-symbol");
   CHECK(first("Could not load library libcudnn_ops_infer.so.8. Error: libcudnn_ops_infer.so.8: cannot open shared "
@@ -130,11 +118,11 @@ TEST_CASE("A file's major version decides which cuDNN is missing or mixed", "[ex
 TEST_CASE("A kernel that a GPU lacks is an extension's, if an extension calls it", "[explain]") {
   const std::string error =
       "RuntimeError: CUDA error: no kernel image is available for execution on the device\ntorch 2.7.0+cu128, RTX 5090";
-  CHECK(answer_to(error).refusals.at(0).id == "env-gpu-not-in-build");
+  CHECK(first_refusal_of(error) == "env-gpu-not-in-build");
   CHECK(answer_to("out = flash_attn_gpu.fwd(\n" + error).refusals.at(0).id == "extension-not-for-gpu");
 }
 
-TEST_CASE("A status alone does not show the step that failed", "[explain]") {
+TEST_CASE("A status by itself does not show which step failed", "[explain]") {
   const std::string step = "the text does not say at which step";
   CHECK_THAT(answer_to("cuDNN attention: CUDNN_STATUS_BAD_PARAM").refusals.at(0).headline, ContainsSubstring(step));
   const TextAnswer descriptor = answer_to(
@@ -171,8 +159,7 @@ TEST_CASE("A cure is not the setting that is complained of", "[explain]") {
   CHECK(
       answer_to("To fix it, call " + call + " at the start of the process; cuDNN attention crashes").refusals.empty());
   CHECK(answer_to("es necesario ejecutar " + call + " antes; vLLM; cuDNN attention").refusals.empty());
-  CHECK(answer_to("SGLang calls " + call + ", so cuDNN attention is never used").refusals.at(0).id ==
-        "cudnn-switched-off");
+  CHECK(first_refusal_of("SGLang calls " + call + ", so cuDNN attention is never used") == "cudnn-switched-off");
 }
 
 TEST_CASE("A literal in source, and a message that no longer appears, were not printed", "[explain]") {
@@ -203,18 +190,18 @@ TEST_CASE("The first of several loader messages is the cause", "[explain]") {
 
 TEST_CASE("In a line of the loader, the file after \"Error:\" decides", "[explain]") {
   const auto first = [](const std::string& error) {
-    return answer_to("Could not load library libcudnn_cnn_infer.so.8. Error: " + error).refusals.at(0).id;
+    return first_refusal_of("Could not load library libcudnn_cnn_infer.so.8. Error: " + error);
   };
   const std::string missing = ": cannot open shared object file: No such file or directory";
   CHECK(first("libcuda.so" + missing) == "env-no-libcuda");
-  CHECK(answer_to("(error code is /usr/lib64/libcudnn.so" + missing + ")").refusals.at(0).id == "env-no-cudnn");
+  CHECK(first_refusal_of("(error code is /usr/lib64/libcudnn.so" + missing + ")") == "env-no-cudnn");
   CHECK(first("libcublas.so.11" + missing) == "install-cuda-library");
   CHECK(first("libnvrtc.so" + missing) == "env-no-nvrtc");
   CHECK(first("libz.so.1" + missing) == "env-cudnn-needs-library");
   CHECK(first("libcudnn_cnn_infer.so.8: undefined symbol: nvrtcGetCUBIN") == "env-old-nvrtc");
   CHECK(first("libcudnn_cnn_train.so.8: symbol _ZTIN10, version libcudnn_ops_infer.so.8 not defined in file "
               "libcudnn_ops_infer.so.8 with link time reference") == "env-cudnn-symbol");
-  CHECK(answer_to("ImportError: libcudnn.so.7" + missing).refusals.at(0).id == "env-no-cudnn-8");
+  CHECK(first_refusal_of("ImportError: libcudnn.so.7" + missing) == "env-no-cudnn-8");
 }
 
 TEST_CASE("A library that cannot be loaded comes before the maker of the GPU", "[explain]") {
@@ -237,18 +224,18 @@ TEST_CASE("A folder's name does not hide memory that ran out in attention", "[ex
   const std::string error = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB";
   const std::string frame =
       "  File \"/workspace/model.py\", line 3, in forward\n    F.scaled_dot_product_attention(q, k, v)\n";
-  CHECK(answer_to(frame + error).refusals.at(0).id == "out-of-memory-in-attention");
+  CHECK(first_refusal_of(frame + error) == "out-of-memory-in-attention");
   CHECK(answer_to("Flash Attn is not installed!\n" + error).refusals.empty());
 }
 
 TEST_CASE("NaN is not told where it is excluded, and is not always of a backward pass", "[explain]") {
   CHECK(answer_to("the cudnn sdpa attention never produced NaNs").refusals.empty());
-  CHECK(answer_to("SDPBackend cudnn attention gives NaN in generation").refusals.at(0).id == "cudnn-attention-nan");
+  CHECK(first_refusal_of("SDPBackend cudnn attention gives NaN in generation") == "cudnn-attention-nan");
 }
 
 TEST_CASE("A build that dropped a GPU is not told to be too old for it", "[explain]") {
   const std::string error = " is not compatible with the current PyTorch installation.";
-  const auto first = [&](const std::string& gpu) { return answer_to(gpu + error).refusals.at(0).id; };
+  const auto first = [&](const std::string& gpu) { return first_refusal_of(gpu + error); };
   CHECK(first("NVIDIA GeForce GTX 1080 Ti with CUDA capability sm_61") == "gpu-dropped");
   CHECK(first("NVIDIA GeForce RTX 5090 with CUDA capability sm_120") == "env-gpu-not-in-build");
 }

@@ -7,6 +7,14 @@
 
 namespace attnprobe::test {
 
+/// A text's facts, with those of the whole page.
+inline explain::TextFacts facts_of(const std::string& text) {
+  explain::TextFacts facts;
+  explain::add_facts(facts, text, 1);
+  explain::add_facts_of_page(facts, text);
+  return facts;
+}
+
 /// Uses only its messages and facts; asks nothing.
 inline explain::TextAnswer answer_to(const std::string& text) {
   explain::MessageFinder finder;
@@ -14,7 +22,12 @@ inline explain::TextAnswer answer_to(const std::string& text) {
   return explain::answer_of(finder.finish(), false);
 }
 
-/// The same, with its question answered by the rules.
+/// The id of its first refusal; throws if there is none.
+inline std::string first_refusal_of(const std::string& text) {
+  return answer_to(text).refusals.at(0).id;
+}
+
+/// As answer_to(), with its question answered by the rules.
 inline explain::TextAnswer asked_answer_to(const std::string& text) {
   explain::MessageFinder finder;
   finder.feed(text);

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <future>
 #include <mutex>
 #include <set>
 #include <thread>
 
+#include "base/side_by_side.hpp"
 #include "gpu/catalogue.hpp"
 #include "rules/requirements.hpp"
 #include "studies/reduce/reduce.hpp"
@@ -49,7 +49,7 @@ class Hunter {
   }
 
   Hunt run() {
-    side_by_side(libraries_.size(), [&](size_t i) { take_census(libraries_[i]); });
+    side_by_side(most_side_by_side, libraries_.size(), [&](size_t i) { take_census(libraries_[i]); });
     for (const auto& library : libraries_)
       hunt_.censuses.push_back(census_of(library.version.text(), trials_.at(library.version.text())));
     if (options_.fences) fence_all();
@@ -74,15 +74,6 @@ class Hunter {
 
   // Starting workers and compiling leave the GPU idle, so several cuDNNs and several regions run at a time.
   static constexpr size_t most_side_by_side = 3;
-  static void side_by_side(size_t count, const std::function<void(size_t)>& work) {
-    std::atomic<size_t> next{0};
-    std::vector<std::future<void>> running;
-    for (size_t thread = 0; thread < std::min(most_side_by_side, count); ++thread)
-      running.push_back(std::async(std::launch::async, [&] {
-        for (size_t i; (i = next++) < count;) work(i);
-      }));
-    for (auto& one : running) one.get();
-  }
 
   void take_census(const cudnn::LibraryInfo& library) {
     const std::string version = library.version.text();
@@ -125,7 +116,7 @@ class Hunter {
       for (const auto& trial : trials_.at(library.version.text()))
         if (fails(trial) && is_unwarned(trial)) suspects.push_back({&library, &trial});
     std::set<std::string> begun;  // the same config fails with many versions
-    side_by_side(suspects.size(), [&](size_t i) {
+    side_by_side(most_side_by_side, suspects.size(), [&](size_t i) {
       const auto& [library, trial] = suspects[i];
       {
         const std::lock_guard lock(mutex_);

@@ -1,14 +1,13 @@
 #include "studies/hunt/trial.hpp"
 
 #include <algorithm>
-#include <atomic>
-#include <future>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <utility>
 
 #include "attention/random_config.hpp"
+#include "base/side_by_side.hpp"
 #include "gpu/catalogue.hpp"
 #include "probe/walk_difference.hpp"
 #include "studies/bugs/bug_experiments.hpp"
@@ -171,13 +170,7 @@ std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Targe
       if (on_trial) on_trial(trial);
     });
   };
-  std::atomic<size_t> next{0};
-  std::vector<std::future<void>> running;
-  for (size_t i = 0; i < at_a_time; ++i)
-    running.push_back(std::async(std::launch::async, [&] {
-      for (size_t lane; (lane = next++) < lanes.size();) run_lane(lanes[lane]);
-    }));
-  for (auto& one : running) one.get();
+  side_by_side(at_a_time, lanes.size(), [&](size_t lane) { run_lane(lanes[lane]); });
   std::vector<Trial> in_order;
   in_order.reserve(trials.size());
   for (auto& [place, trial] : trials) in_order.push_back(std::move(trial));
