@@ -152,11 +152,7 @@ class Planner {
       std::transform(given.begin(), given.end(), all.begin(), [](int64_t n) { return static_cast<int32_t>(n); });
       return all;
     }
-    // The first sequence has the full length, so that every row and column is used.
-    if (vary)
-      for (size_t i = 1; i < all.size(); ++i)
-        all[i] = static_cast<int32_t>(1 + random_() % static_cast<uint64_t>(most));
-    return all;
+    return vary ? random_lengths(batch_, most, random_) : all;
   }
 
   void choose_lengths() {
@@ -390,6 +386,13 @@ class Planner {
 };
 
 }  // namespace
+
+std::vector<int32_t> random_lengths(int64_t batch, int64_t longest, std::mt19937_64& random) {
+  std::vector<int32_t> lengths(static_cast<size_t>(batch), static_cast<int32_t>(longest));
+  for (size_t i = 1; i < lengths.size(); ++i)
+    lengths[i] = static_cast<int32_t>(1 + random() % static_cast<uint64_t>(longest));
+  return lengths;
+}
 
 GraphData plan_data(const OpGraph& graph, const RunOptions& options) {
   return Planner(graph, options).run();

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,9 @@ namespace attnprobe::run {
 struct Lengths {
   std::vector<int32_t> q, kv;
 };
+
+/// One length for each batch entry: the first is `longest`, so that every row and column is used, the others are random.
+std::vector<int32_t> random_lengths(int64_t batch, int64_t longest, std::mt19937_64& random);
 
 enum class Use {
   input,    ///< input, filled before the run

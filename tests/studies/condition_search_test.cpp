@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "attention/config.hpp"
+#include "build/build.hpp"
 #include "catch.hpp"
 #include "rules/condition.hpp"
 #include "rules/flat_problem.hpp"
+#include "run/data.hpp"
 #include "studies/hunt/fence.hpp"
 #include "studies/hunt/variations.hpp"
 #include "studies/reduce/reduce.hpp"
@@ -46,7 +48,10 @@ class Imagined {
 Region region_of(const Json& when) {
   const Imagined cudnn(when);
   std::vector<Trial> known;
-  for (const auto& probe : draw_probes(1, 1500)) known.push_back(cudnn.trial_of(probe));
+  for (auto& probe : draw_probes(1, 1500)) {
+    give_lengths(probe.spec);
+    known.push_back(cudnn.trial_of(probe));
+  }
   const auto failing = std::find_if(known.begin(), known.end(), [](const Trial& trial) { return fails(trial); });
   REQUIRE(failing != known.end());
   return fence(*failing, known, 90, cudnn, {});
@@ -63,6 +68,22 @@ size_t misjudged(const Region& region, const Json& when) {
 }
 
 }  // namespace
+
+TEST_CASE("A census names the lengths that a run would choose") {
+  size_t compared = 0;
+  for (auto& probe : draw_probes(1, 60)) {
+    if (!probe.spec.mask.padding || probe.spec.paged || is_fp8(probe.spec)) continue;
+    const auto graph = build::build_graph(probe.spec, {{9, 28, 0}, 90}).graph;
+    const auto chosen = run::plan_data(graph, {}).lengths;
+    give_lengths(probe.spec);
+    CHECK(std::equal(chosen.q.begin(), chosen.q.end(), probe.spec.mask.seqlens_q.begin()));
+    CHECK(std::equal(chosen.kv.begin(), chosen.kv.end(), probe.spec.mask.seqlens_kv.begin()));
+    CHECK(probe.spec.mask.seqlens_q.size() == chosen.q.size());
+    CHECK(reduce::spec_of(reduce::fields_of(probe.spec)));
+    ++compared;
+  }
+  CHECK(compared >= 5);
+}
 
 TEST_CASE("The region of ragged backward above head dimension 128 is found with its bound") {
   const Json when = {{"pass", "bprop"}, {"ragged", true}, {"head_dim_v", {{"min", 136}}}};

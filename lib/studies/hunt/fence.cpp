@@ -13,6 +13,15 @@ namespace {
 
 using attention::AttentionSpec;
 
+// Regions are about configs whose lengths are unknown: other sizes have other lengths.
+Trial without_lengths(Trial trial) {
+  auto spec = reduce::spec_of(trial.config).value();
+  spec.mask.seqlens_q.clear();
+  spec.mask.seqlens_kv.clear();
+  trial.config = reduce::fields_of(spec);
+  return trial;
+}
+
 Json problem_of(const Trial& trial, int sm) {
   const auto spec = reduce::spec_of(trial.config);
   return rules::describe_problem(spec.value(), CudnnVersion::parse(trial.cudnn).value(), sm);
@@ -27,7 +36,7 @@ class Fence {
         kind_(failing.seen),
         data_(failing.data),
         next_seed_(options.first_seed) {
-    region_.smallest = failing;
+    region_.smallest = without_lengths(failing);
   }
 
   Region run(const std::vector<Trial>& known) {
@@ -35,7 +44,7 @@ class Fence {
     add_example(region_.smallest);
     // Other data may hide the failure, so a correct result with other data proves nothing.
     for (const auto& trial : known)
-      if (!fails(trial) && trial.data == data_) add_example(trial);
+      if (!fails(trial) && trial.data == data_) add_example(without_lengths(trial));
     reduce_all();
     ask_for(variations_of(region_.smallest.config));
     for (size_t round = 0; round < options_.most_rounds && !region_.is_confirmed; ++round) {
@@ -225,7 +234,7 @@ Region fence(const Trial& failing, const std::vector<Trial>& known, int sm, cons
 
 bool is_inside(const Region& region, const Trial& trial, int sm) {
   if (region.literals.empty()) return false;
-  const Json problem = problem_of(trial, sm);
+  const Json problem = problem_of(without_lengths(trial), sm);
   return trial.seen == region.smallest.seen &&
          std::all_of(region.literals.begin(), region.literals.end(),
                      [&](const Literal& literal) { return holds(literal, problem); });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <thread>
@@ -49,7 +50,7 @@ class Hunter {
   }
 
   Hunt run() {
-    side_by_side(most_side_by_side, libraries_.size(), [&](size_t i) { take_census(libraries_[i]); });
+    in_parallel(libraries_.size(), [&](size_t i) { take_census(libraries_[i]); });
     for (const auto& library : libraries_)
       hunt_.censuses.push_back(census_of(library.version.text(), trials_.at(library.version.text())));
     if (options_.fences) fence_all();
@@ -68,12 +69,16 @@ class Hunter {
     session.pool = &pool_;
     session.stop = deadline_.flag();
     asking::PlanOptions how = options_.how;
-    how.jobs = static_cast<int>(std::max<size_t>(1, jobs_of(how) / std::min(most_side_by_side, libraries_.size())));
+    how.jobs = static_cast<int>(std::max<size_t>(1, jobs_of(how) / at_a_time_));
     return run_trials(probes, target_, library.path, how, session, on_trial);
   }
 
-  // Starting workers and compiling leave the GPU idle, so several cuDNNs and several regions run at a time.
-  static constexpr size_t most_side_by_side = 3;
+  // Starting workers and compiling leave the GPU idle, so several cuDNNs or several regions share the workers.
+  void in_parallel(size_t count, const std::function<void(size_t)>& work) {
+    constexpr size_t most = 3;
+    at_a_time_ = std::clamp<size_t>(count, 1, most);
+    side_by_side(at_a_time_, count, work);
+  }
 
   void take_census(const cudnn::LibraryInfo& library) {
     const std::string version = library.version.text();
@@ -89,6 +94,7 @@ class Hunter {
       const auto answer = rules::frontend_answer(probe.spec, library.version, hunt_.sm);
       return known.contains(probe.seed) || (answer && answer->refuses);
     });
+    for (auto& probe : probes) give_lengths(probe.spec);
     say(fmt::format("cuDNN {}: {} random configs", version, probes.size()));
     const auto on_trial = [&](const Trial& trial) {
       const std::lock_guard lock(mutex_);
@@ -116,7 +122,7 @@ class Hunter {
       for (const auto& trial : trials_.at(library.version.text()))
         if (fails(trial) && is_unwarned(trial)) suspects.push_back({&library, &trial});
     std::set<std::string> begun;  // the same config fails with many versions
-    side_by_side(most_side_by_side, suspects.size(), [&](size_t i) {
+    in_parallel(suspects.size(), [&](size_t i) {
       const auto& [library, trial] = suspects[i];
       {
         const std::lock_guard lock(mutex_);
@@ -162,6 +168,7 @@ class Hunter {
   const HuntOptions& options_;
   Deadline deadline_;
   worker::Pool pool_{96};
+  size_t at_a_time_ = 1;
   std::mutex mutex_;
   std::map<std::string, std::vector<Trial>> trials_;
   Hunt hunt_;

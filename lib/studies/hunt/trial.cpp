@@ -4,12 +4,14 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <utility>
 
 #include "attention/random_config.hpp"
 #include "base/side_by_side.hpp"
 #include "gpu/catalogue.hpp"
 #include "probe/walk_difference.hpp"
+#include "run/data.hpp"
 #include "studies/bugs/bug_experiments.hpp"
 #include "studies/reduce/reduce.hpp"
 
@@ -143,6 +145,18 @@ std::vector<Probe> draw_probes(uint64_t first, size_t count) {
   for (uint64_t seed = first; seed < first + count; ++seed)
     if (auto probe = drawn(seed)) probes.push_back(std::move(*probe));
   return probes;
+}
+
+void give_lengths(attention::AttentionSpec& spec) {
+  auto& mask = spec.mask;
+  if (!mask.padding || !mask.seqlens_q.empty() || !mask.seqlens_kv.empty()) return;
+  std::mt19937_64 random(run::RunOptions().seed);
+  const auto lengths = [&](int64_t longest) {
+    const auto drawn = run::random_lengths(spec.batch, longest, random);
+    return std::vector<int64_t>(drawn.begin(), drawn.end());
+  };
+  mask.seqlens_kv = lengths(spec.seqlen_kv);
+  mask.seqlens_q = spec.seqlen_q == spec.seqlen_kv ? mask.seqlens_kv : lengths(spec.seqlen_q);
 }
 
 std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Target& target, const std::string& cudnn,
