@@ -269,7 +269,8 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
       lines.add("also", fmt::format("{} ({})", text.refusals.front().headline, place_of(text.refusals.front())));
     return lines.text(next);
   }
-  lines.headline("Not known: nothing in the text establishes who refused, or why");
+  lines.headline(explained.is_of_attention ? "Not known: nothing in the text establishes who refused, or why"
+                                           : "Not known: the text speaks neither of attention nor of cuDNN");
   add_read(lines, text, nullptr);
   for (const auto& call : explained.calls) add_call(lines, call, text);
   lines.add("asked", text.asked);

@@ -163,7 +163,9 @@ Explained explain(const std::string& name, const std::string& called, const repl
   if (broken) throw Error(*broken);
   if (explained.replay.history.has_entries()) throw Error(ErrorKind::usage, replay::why_no_graph(explained.replay));
   const TextFacts& facts = findings.facts;
-  if (!facts.speaks_of_attention && !facts.speaks_of_cudnn && explained.answer.refusals.empty())
+  explained.is_of_attention = facts.speaks_of_attention || facts.speaks_of_cudnn || !explained.answer.refusals.empty();
+  // Typed words may be the name of a missing file.
+  if (!explained.is_of_attention && name == typed_text)
     throw Error(ErrorKind::usage, fmt::format("{}: nothing known: no attention-related message found", called));
   return explained;
 }

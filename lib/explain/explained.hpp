@@ -11,7 +11,8 @@
 namespace attnprobe::explain {
 
 struct Explained {
-  bool is_of_cudnn = false;  ///< the text names cuDNN
+  bool is_of_cudnn = false;      ///< the text names cuDNN
+  bool is_of_attention = false;  ///< the text names attention or cuDNN, or a known message
   replay::Replay replay;
   TextAnswer answer;
   std::vector<TextCall> calls;
@@ -25,8 +26,8 @@ struct Explained {
 inline constexpr const char* typed_text = "the text";
 
 /// `name`: the text's name in messages, "train.log", "-" for standard input. `called`: its name in the message "not
-/// about attention". Searches the first 4 MB for calls in source. Throws Error(usage) if nothing could be read, and the
-/// errors of reading it.
+/// about attention". Searches the first 4 MB for calls in source. Throws Error(usage) for typed text that does not name
+/// attention, and the errors of reading it.
 Explained explain(const std::string& name, const std::string& called, const replay::GiveText& give,
                   const AskWith& with = {});
 

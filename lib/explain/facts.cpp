@@ -169,7 +169,7 @@ void add_versions(PlacedFacts& place) {
              [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });
   // "CuDNN (v91900 ", "cuDNN version: 8907", "cudnn 90000".
   static const RE2 of_logs(
-      "\\bcudnn(?: \\(v|(?:[-_ ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=]{1,4})(8\\d{3}|9\\d{4})\\b",
+      "\\bcudnn(?: \\(v|(?:[-_ ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=>-]{1,4})(8\\d{3}|9\\d{4})\\b",
       any_case());
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);

@@ -82,6 +82,7 @@ Message read_message(JsonObject& entry) {
   if (const auto headline = entry.find("headline")) message.headline = headline->text();
   if (const auto kind = entry.find("kind")) message.kind = kind->one_of<MessageKind>();
   message.says_why = message.kind != MessageKind::general;
+  if (const auto for_builder = entry.find("is_for_builder")) message.is_for_builder = for_builder->boolean();
   if (const auto says_why = entry.find("says_why")) message.says_why = says_why->boolean();
   return message;
 }

@@ -45,7 +45,8 @@ struct Statement {
   std::string next;      ///< the single recommended action
   std::string source;    ///< the evidence
   MessageKind kind = MessageKind::refusal;
-  bool says_why = true;  ///< otherwise its causes are only possible, and the answer to the call decides
+  bool is_for_builder = false;  ///< only the program that builds the graph can follow `next`
+  bool says_why = true;         ///< otherwise its causes are only possible, and the answer to the call decides
 };
 
 /// A possible cause, and the cuDNN versions that can have it: `from` and later, before `below`.

@@ -175,6 +175,8 @@ void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
 }
 
 std::string missing_fact(const TextFacts& facts) {
+  if (!facts.speaks_of_attention && !facts.speaks_of_cudnn)
+    return "a message, a call or a log of attention or of cuDNN";
   if (facts.has_frames && !facts.has_error) return "the last line of the traceback, which is the error itself";
   if (is_failure(facts.trouble)) {
     std::vector<std::string> missing = {"the shape, mask and data type of the call"};
@@ -201,6 +203,35 @@ void take_callers(TextAnswer& answer) {
         refusal.who != "cudnn-frontend" &&
         std::find(answer.callers.begin(), answer.callers.end(), refusal.who) == answer.callers.end())
       answer.callers.push_back(refusal.who);
+}
+
+// A setting that stands in the text did not help: "XLA_PYTHON_CLIENT_PREALLOCATE=false".
+void drop_settings_of(std::string_view page, std::string& advice) {
+  static const RE2 setting("\\b([A-Z][A-Z0-9]*_[A-Z0-9_]+=\\w+)", exact_case());
+  std::string kept;
+  for (size_t begin = 0; begin < advice.size();) {
+    const size_t end = std::min({advice.find("; ", begin), advice.find(". ", begin), advice.size()});
+    const std::string_view clause = std::string_view(advice).substr(begin, end - begin);
+    std::string named;
+    if (!RE2::PartialMatch(piece(clause), setting, &named) || page.find(named) == std::string_view::npos)
+      kept += (kept.empty() ? "" : advice.substr(begin - 2, 2)) + std::string(clause);
+    begin = end + 2;
+  }
+  if (!kept.empty()) advice = kept;
+}
+
+// The user of a framework cannot change the graph that it builds.
+void address_to_user(TextAnswer& answer) {
+  static constexpr std::pair<std::string_view, std::string_view> without_cudnn[] = {
+      {"PyTorch", "torch.backends.cuda.enable_cudnn_sdp(False)"},
+      {"JAX", "implementation=\"xla\""},
+      {"Transformer Engine", "NVTE_FUSED_ATTN=0"}};
+  if (answer.refusals.empty() || answer.callers.empty() || !answer.refusals.front().is_for_builder) return;
+  const std::string& caller = answer.callers.front();
+  std::string& next = answer.refusals.front().next;
+  next = fmt::format("{} builds this graph: report it there, with its release and cuDNN's", caller);
+  for (const auto& [program, setting] : without_cudnn)
+    if (caller == program) next += fmt::format(". Without cuDNN's attention: {}", setting);
 }
 
 }  // namespace
@@ -232,6 +263,8 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
   take_callers(answer);
+  address_to_user(answer);
+  for (Refusal& refusal : answer.refusals) drop_settings_of(findings.pasted, refusal.next);
   if (facts.is_about_others()) say_it_is_no_attention(answer.refusals, facts.other_operations.front());
   for (const Message& report : reports())
     if (fits(report, findings.pasted)) {

@@ -38,8 +38,7 @@ TEST_CASE("explain reports what it did not find", "[explain]") {
       {"'loss is nan'", "\"loss is nan\" is not a file, and as a text: nothing known"},
       {"''", "TEXT is missing"},
       {"' '", "TEXT is missing"},
-      {"tests/fixtures/forum-318288.txt tests/fixtures/forum-318288.txt", "one file, or one text"},
-      {"-", "standard input: nothing known"}};
+      {"tests/fixtures/forum-318288.txt tests/fixtures/forum-318288.txt", "one file, or one text"}};
   for (const auto& [argument, message] : cases) {
     const Run run = run_attnprobe(std::string("explain ") + argument, {}, "epoch 1\n");
     INFO(argument);
@@ -47,6 +46,9 @@ TEST_CASE("explain reports what it did not find", "[explain]") {
     CHECK(run.out.empty());
     CHECK_THAT(run.err, ContainsSubstring(message));
   }
+  const Run other = run_attnprobe("explain -", {}, "epoch 1\n");
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.out, StartsWith("Not known: the text speaks neither of attention nor of cuDNN"));
   // Facts about attention were read, but nothing is established.
   const Run vague = run_attnprobe("explain 'my cudnn attention on an H100 with cuDNN 9.19 is odd'");
   CHECK(vague.exit_code == 2);

@@ -261,6 +261,18 @@ TEST_CASE("A possible bug needs a text with a GPU and a cuDNN", "[explain]") {
   CHECK(asked_answer_to("cuDNN attention on an H200: the backward pass gives wrong gradients").bugs.empty());
 }
 
+TEST_CASE("Advice suits the asker: not the builder's, and not a setting that stands in the text", "[explain]") {
+  const std::string unset = "cuDNN Error: Tensor 'sdpa_fp8::Amax_O' strides not set.";
+  CHECK_THAT(answer_to(unset).refusals.at(0).next, ContainsSubstring("declare dims"));
+  const TextAnswer in_engine =
+      answer_to("transformer_engine/common/fused_attn/fused_attn_fp8.cu:2066 in function operator(): " + unset);
+  CHECK(in_engine.refusals.at(0).id == "fe-tensor");
+  CHECK_THAT(in_engine.refusals.at(0).next, ContainsSubstring("NVTE_FUSED_ATTN=0"));
+  const std::string handle = "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR";
+  CHECK_THAT(answer_to(handle).refusals.at(0).next, ContainsSubstring("PREALLOCATE"));
+  CHECK(answer_to(handle + "\ntried XLA_PYTHON_CLIENT_PREALLOCATE=false").refusals.at(0).next == "attnprobe doctor");
+}
+
 TEST_CASE("Facts are read in tables, calls and other scripts, and not from other words", "[explain]") {
   CHECK(facts_of("| cuDNN | 9.24.0 |").versions == std::vector<std::string>{"9.24.0"});
   CHECK(facts_of("PyTorch main, built against cuDNN 9.6.0").versions == std::vector<std::string>{"9.6.0"});
@@ -278,6 +290,7 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK_FALSE(tells("attention on all-sink rows", "sink"));
   CHECK(facts_of("paged attention in cuDNN 9.13.1+").versions.empty());
   CHECK(facts_of("No matching distribution found for nvidia-cudnn-cu12==9.1.0.70").versions.empty());
+  CHECK(facts_of("torch.backends.cudnn.version() -> 8500").versions == std::vector<std::string>{"8.5.0"});
   CHECK(facts_of("Torch 2.5.1 is required for this").frameworks.empty());
   CHECK(facts_of("attention needs SM80+\nRan on T4 GPU").gpus == std::vector<std::string>{"t4"});
   CHECK(facts_of("faster attention on Hopper GPUs").gpus.empty());
