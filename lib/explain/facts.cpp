@@ -259,7 +259,8 @@ void add_subject(PlacedFacts& place) {
         add_fact(place.facts.other_operations, operation.name);
     });
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
-  static const RE2 errors("\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()|Fatal Python error");
+  static const RE2 errors(
+      "\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()|Fatal Python error|Exception Message:");
   place.facts.has_frames = place.facts.has_frames || has_words(place.text, frames);
   place.facts.has_error = place.facts.has_error || has_words(place.text, errors);
   static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());

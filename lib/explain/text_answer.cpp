@@ -134,8 +134,10 @@ std::optional<Refusal> other_makers_gpu(const TextFacts& facts, const std::vecto
   const bool is_zluda = std::ranges::find(facts.other_gpus, "ZLUDA") != facts.other_gpus.end();
   refusal.means = is_zluda ? "ZLUDA replaces CUDA, but has no fused attention of cuDNN's."
                            : "cuDNN was not involved. This GPU's attention is the work of another library.";
-  refusal.next = is_zluda ? "torch.backends.cuda.enable_cudnn_sdp(False), so that PyTorch uses another attention"
-                          : "ask the authors of that library (PyTorch's part for ROCm, MPS or XPU)";
+  refusal.next =
+      is_zluda
+          ? "torch.backends.cudnn.enabled = False, or only for attention torch.backends.cuda.enable_cudnn_sdp(False)"
+          : "ask the authors of that library (PyTorch's part for ROCm, MPS or XPU)";
   refusal.first_line = facts.lines.at(facts.other_gpus.front());
   refusal.times = 1;
   refusal.source = "cuDNN's support matrix";

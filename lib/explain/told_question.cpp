@@ -64,7 +64,7 @@ void read_tuples(Reader& reader, bool heads_third) {
     std::string digits;
     if (!b || !second || !third || !RE2::PartialMatch(words[0], last, &digits)) return false;
     const auto d = size_of(digits);
-    if (!d) return false;
+    if (!d || *d == 1) return false;  // strides end in 1
     // No attention has more than 128 heads, so that an order may be clear from the sizes.
     constexpr int64_t most_heads = 128;
     const bool swapped = (*second > most_heads) != (*third > most_heads) && (*second > most_heads) != heads_third;

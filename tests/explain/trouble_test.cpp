@@ -261,6 +261,25 @@ TEST_CASE("A possible bug needs a text with a GPU and a cuDNN", "[explain]") {
   CHECK(asked_answer_to("cuDNN attention on an H200: the backward pass gives wrong gradients").bugs.empty());
 }
 
+TEST_CASE("Loaders and linkers of Windows name the file, the function or neither", "[explain]") {
+  CHECK(first_refusal_of("Could not load library cudnn_cnn_infer64_8.dll. Error code 126") == "env-cudnn-8-dll-126");
+  CHECK(first_refusal_of("Could not locate cudnn_ops_infer64_8.dll. Please make sure it is in your library path!") ==
+        "env-no-cudnn-8");
+  CHECK(first_refusal_of("GPU 版一运行就说找不到 cudnn64_8.dll") == "env-no-cudnn-8");
+  CHECK(first_refusal_of("error LNK2019: unresolved external symbol cudnnAdvInferVersionCheck referenced in f") ==
+        "env-cudnn-link");
+  CHECK(first_refusal_of("/usr/bin/ld: a.o: undefined reference to `cudnnCreate'") == "env-cudnn-link");
+  CHECK(first_refusal_of("MHA.cpp:490:12: error: no member named 'set_generate_stats' in "
+                         "'cudnn_frontend::graph::SDPA_attributes'") == "fe-other-headers");
+}
+
+TEST_CASE("A kernel that prints its own place is an extension's", "[explain]") {
+  const std::string here =
+      "GTX 1070Ti, torch-2.6.0+cu126\nCUDA error: no kernel image is available for execution on the device";
+  CHECK(first_refusal_of(here) == "gpu-dropped");
+  CHECK(first_refusal_of(here + " (at C:\\dev\\src\\kernels\\misc_kernels.cu:266)") == "extension-not-for-gpu");
+}
+
 TEST_CASE("Advice suits the asker: not the builder's, and not a setting that stands in the text", "[explain]") {
   const std::string unset = "cuDNN Error: Tensor 'sdpa_fp8::Amax_O' strides not set.";
   CHECK_THAT(answer_to(unset).refusals.at(0).next, ContainsSubstring("declare dims"));
@@ -304,6 +323,8 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK_FALSE(tells("attention with causal: false, is_causal=causal", "mask"));
   CHECK_FALSE(tells("out = attention_triton(q, k, v, causal, scale)", "mask"));
   CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_q"));
+  CHECK_FALSE(tells("UserWarning: Query tensor was not in cuDNN-supported layout[2529280, 252928, 64, 1]", "batch"));
+  CHECK(facts_of("The graph cache of cuDNN attention seems to grow without a bound").trouble == Trouble::compile_time);
   CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_kv"));
   // 238 heads do not exist.
   CHECK_THAT(read_question("flash_attn q.shape=(1, 238, 8, 64)", {}).read_as(), ContainsSubstring("heads_q 8"));
