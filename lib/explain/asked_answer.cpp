@@ -161,7 +161,8 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   const bool by_name = std::any_of(result.frameworks.begin(), result.frameworks.end(),
                                    [](const auto& gate) { return gate.takes == rules::Takes::by_name; });
   Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN",
-                            fmt::format("cuDNN {} supports this attention on {}{}", result.cudnn_version.text(),
+                            fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
+                                        is_told(asked) ? "this attention" : "attention of usual sizes",
                                         result.target.id, result.by_rule ? ", by rule" : ""));
   if (facts.trouble == Trouble::question || facts.asks)
     refusal.means = "attnprobe found no refusal.";
@@ -356,8 +357,10 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         found = refusal_of(asked);
       if (!found && facts.asks && may_be_refused && is_told(asked)) found = warning_of(asked);
     }
-    if (!found && message == nullptr && is_told(asked) && asked.depends_on.empty() && is_free(asked.result) &&
-        may_be_refused && (facts.asks || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
+    const bool is_general = facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty();
+    if (!found && message == nullptr && (is_told(asked) || is_general) && asked.depends_on.empty() &&
+        is_free(asked.result) && may_be_refused &&
+        (facts.asks || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))

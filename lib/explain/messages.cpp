@@ -61,6 +61,12 @@ std::vector<Cause> causes_of(const JsonView& list) {
       const auto value = entry.find(key);
       return value ? CudnnVersion::parse(value->text()).value() : CudnnVersion();
     };
+    const auto sm = [&](const char* key) {
+      const auto value = entry.find(key);
+      return value ? static_cast<int>(value->integer()) : 0;
+    };
+    cause.sm_from = sm("sm_from");
+    cause.sm_below = sm("sm_below");
     cause.from = version("cudnn_from");
     cause.below = version("cudnn_below");
     entry.finish();

@@ -49,10 +49,11 @@ struct Statement {
   bool says_why = true;         ///< otherwise its causes are only possible, and the answer to the call decides
 };
 
-/// A possible cause, and the cuDNN versions that can have it: `from` and later, before `below`.
+/// A possible cause, and the cuDNN versions and GPUs that can have it: from the first on, before the second.
 struct Cause {
   std::string text;
   CudnnVersion from = {}, below = {};  ///< unknown: unbounded
+  int sm_from = 0, sm_below = 0;       ///< 0: unbounded
 };
 
 /// One message with all its wordings.

@@ -188,6 +188,11 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   std::string own(page);
   RE2::GlobalReplace(&own, of_form, "");
   facts.asks = has_words(own, question);
+  static const RE2 support(
+      "\\b(?:does|do|is|are|can|will) [^?\\n]{0,120}\\bcudnn\\b(?:[^?.\\n]|\\.\\d){0,100}\\b(?:supported|supports?|works?|runs?|available)\\b(?:[^?.\\n]|\\.\\d){0,100}\\?|"
+      "\\b(?:does|do|is|are|can|will) (?:[^?.\\n]|\\.\\d){0,100}\\b(?:supported|supports?|works?|runs?|available)\\b(?:[^?.\\n]|\\.\\d){0,100}\\bcudnn\\b(?:[^?.\\n]|\\.\\d){0,100}\\?",
+      any_case());
+  facts.asks_support = has_words(own, support);
 }
 
 bool TextFacts::may_be_refused() const {

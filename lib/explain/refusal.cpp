@@ -69,20 +69,31 @@ std::string with_values(std::string what, const Message& message, const std::str
   return what;
 }
 
-// Removes causes that none of `versions` can have; keeps all causes if no version is known.
-std::vector<std::string> causes_with(const std::vector<Cause>& causes, const std::vector<CudnnVersion>& versions) {
+// Of a cause such as "ALLOC_FAILED: no GPU memory left", whether the line may have its status.
+bool has_status_of(const std::string& cause, std::string_view line) {
+  static const RE2 status("^([A-Z]{3}[A-Z_]+)(?:…)?: ", exact_case());
+  std::string name;
+  return !RE2::PartialMatch(cause, status, &name) || line.find("CUDNN_STATUS_") == std::string_view::npos ||
+         line.find("CUDNN_STATUS_" + name) != std::string_view::npos;
+}
+
+// Removes causes that nothing in the text can have.
+std::vector<std::string> causes_with(const std::vector<Cause>& causes, const Place& place, const Named& named) {
   std::vector<std::string> possible;
   for (const Cause& cause : causes) {
     const auto allows = [&](CudnnVersion version) {
       return version >= cause.from && (!cause.below.is_known() || version < cause.below);
     };
-    if (versions.empty() || std::any_of(versions.begin(), versions.end(), allows)) possible.push_back(cause.text);
+    const auto has = [&](int sm) { return sm >= cause.sm_from && (cause.sm_below == 0 || sm < cause.sm_below); };
+    if ((named.versions.empty() || std::ranges::any_of(named.versions, allows)) &&
+        (named.sms.empty() || std::ranges::any_of(named.sms, has)) && has_status_of(cause.text, place.line))
+      possible.push_back(cause.text);
   }
   return possible;
 }
 
-Refusal of_message(const Message& message, const Place& place, const std::vector<CudnnVersion>& versions = {}) {
-  Refusal refusal{message, place, causes_with(message.causes, versions), "", ""};
+Refusal of_message(const Message& message, const Place& place, const Named& named = {}) {
+  Refusal refusal{message, place, causes_with(message.causes, place, named), "", ""};
   refusal.headline = headline_of(message);
   return refusal;
 }
@@ -110,9 +121,9 @@ std::string headline_of(Layer layer, const std::string& who) {
   return "";
 }
 
-Refusal refusal_of(const MessageHit& hit, const std::vector<CudnnVersion>& versions) {
+Refusal refusal_of(const MessageHit& hit, const Named& named) {
   const Message& message = *hit.message;
-  Refusal refusal = of_message(message, hit.place, versions);
+  Refusal refusal = of_message(message, hit.place, named);
   if (message.rule != nullptr) refusal.means = with_values(message.means, message, hit.place.said);
   refusal.versions = message.versions[std::min(hit.match, message.versions.size() - 1)];
   return refusal;

@@ -21,8 +21,14 @@ ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times,
 /// The headline of a refusal that cuDNN's own reasons show.
 std::string headline_of(Layer layer, const std::string& who);
 
-/// A message with its place in the text. Omits causes that cannot occur in any of the cuDNN `versions`.
-Refusal refusal_of(const MessageHit& hit, const std::vector<CudnnVersion>& versions = {});
+/// The cuDNN versions and GPUs that a text names.
+struct Named {
+  std::vector<CudnnVersion> versions;
+  std::vector<int> sms;
+};
+
+/// A message with its place in the text. Omits causes that cannot occur with anything that the text names.
+Refusal refusal_of(const MessageHit& hit, const Named& named = {});
 
 /// A known problem that the page's words match, with the line of the first word.
 Refusal refusal_of_report(const Message& report, std::string_view page);

@@ -94,7 +94,8 @@ void drop_parts_of_longer_messages(std::vector<std::pair<Rank, Refusal>>& ranked
     const bool is_part = std::ranges::any_of(ranked, [&](const auto& other) {
       const Refusal& whole = other.second;
       return whole.first_line == part.first_line && whole.who == part.who && whole.times >= part.times &&
-             whole.said.size() > part.said.size() && whole.said.find(part.said) != std::string::npos;
+             whole.layer <= part.layer && whole.said.size() > part.said.size() &&
+             whole.said.find(part.said) != std::string::npos;
     });
     if (!is_part) kept.push_back(one);
   }
@@ -258,8 +259,8 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
                     reason != nullptr ? -int64_t{reason->progress} : -static_cast<int64_t>(refusal.said.size())};
     ranked.emplace_back(rank, std::move(refusal));
   };
-  const std::vector<CudnnVersion> versions = cudnns_of(facts);
-  for (const auto& hit : findings.messages) add(refusal_of(hit, versions), hit.message->reason);
+  const Named named{cudnns_of(facts), facts.all_sms()};
+  for (const auto& hit : findings.messages) add(refusal_of(hit, named), hit.message->reason);
   drop_parts_of_longer_messages(ranked);
   rank_behind_what_they_hand_on(ranked);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

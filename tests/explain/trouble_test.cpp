@@ -280,6 +280,26 @@ TEST_CASE("A kernel that prints its own place is an extension's", "[explain]") {
   CHECK(first_refusal_of(here + " (at C:\\dev\\src\\kernels\\misc_kernels.cu:266)") == "extension-not-for-gpu");
 }
 
+TEST_CASE("Causes fit the line's status and the text's GPU", "[explain]") {
+  const Refusal old = answer_to("CUDNN_STATUS_VERSION_MISMATCH").refusals.at(0);
+  CHECK(old.causes == std::vector<std::string>{"VERSION_MISMATCH: parts of two versions"});
+  const std::string ampere = "RuntimeError: FlashAttention only supports Ampere GPUs or newer.";
+  CHECK_THAT(answer_to(ampere).refusals.at(0).causes.at(0), ContainsSubstring("V100"));
+  CHECK_THAT(answer_to(ampere + "\nmy RTX 5090").refusals.at(0).causes.at(0), ContainsSubstring("older than the GPU"));
+  // The status says more than the message that hands it on.
+  CHECK(first_refusal_of("CUDNN_BACKEND_TENSOR_DESCRIPTOR cudnnFinalize failed cudnn_status: "
+                         "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED") == "status-sublibrary-loading-failed");
+}
+
+TEST_CASE("A question whether attention is supported at all is asked with usual sizes", "[explain]") {
+  const TextAnswer supported = asked_answer_to("Is cuDNN attention supported on an RTX 4090 with PyTorch 2.9?");
+  CHECK_THAT(supported.refusals.at(0).headline, ContainsSubstring("supports attention of usual sizes on rtx4090"));
+  CHECK_THAT(supported.refusals.at(0).means, ContainsSubstring("only if you select it"));
+  CHECK_THAT(asked_answer_to("Does cuDNN attention work on a T4 GPU?").refusals.at(0).headline,
+             ContainsSubstring("needs Ampere"));
+  CHECK(asked_answer_to("RTX 4090: how do I make cuDNN attention faster?").refusals.empty());
+}
+
 TEST_CASE("Advice suits the asker: not the builder's, and not a setting that stands in the text", "[explain]") {
   const std::string unset = "cuDNN Error: Tensor 'sdpa_fp8::Amax_O' strides not set.";
   CHECK_THAT(answer_to(unset).refusals.at(0).next, ContainsSubstring("declare dims"));
@@ -323,6 +343,7 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK_FALSE(tells("attention with causal: false, is_causal=causal", "mask"));
   CHECK_FALSE(tells("out = attention_triton(q, k, v, causal, scale)", "mask"));
   CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_q"));
+  CHECK(facts_of("cuDNN attention fails\n- V100: error\n- P100: No issue").sms.empty());
   CHECK_FALSE(tells("UserWarning: Query tensor was not in cuDNN-supported layout[2529280, 252928, 64, 1]", "batch"));
   CHECK(facts_of("The graph cache of cuDNN attention seems to grow without a bound").trouble == Trouble::compile_time);
   CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_kv"));
