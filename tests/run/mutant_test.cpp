@@ -291,14 +291,14 @@ TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]"
   CHECK(pointwise_variance(mode_EXP, -1e10, 0, 0, 0, 4e20, 0) > 1e30);
   CHECK(pointwise_variance(mode_EXP, -1e10, 0, 0, 0, 1, 0) == 0);
   // Five heads' dBias nearly cancel, and each partial sum was rounded to f16.
-  std::vector<double> values{0.5, 0.5, 0.5, -0.75, -0.75}, sums(2), partial(2);
+  std::vector<double> values{0.5, 0.5, 0.5, -0.75, -0.75}, sums(2);
+  Partial partial{};
   ReduceArgs args{};
   args.x = run::packed_view({1, 5, 1, 1}, DataType::f64, reinterpret_cast<char*>(values.data()));
   args.x.unit = 0x1p-11F;
   args.y = run::packed_view({1, 1, 1, 1}, DataType::f64, reinterpret_cast<char*>(sums.data()));
   args.y.error = sizeof(double);
-  args.partial = &partial[0];
-  args.partial_variance = &partial[1];
+  args.partial = &partial;
   args.parts = 1;
   args.op = reduce_ADD;
   reduce_parts(args, 0, 1);
@@ -317,6 +317,31 @@ TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]"
   const double of_order = std::sqrt(0.25 + 1 + 2.25 + 0.5625) * 0x1p-11;
   CHECK(sums[1] > of_order);
   CHECK(sums[1] < 2 * of_order);
+  // In f32, a running sum of 4,096 equal rows of dSink is wrong by up to half a row's roundings each.
+  std::vector<double> rows(4096, 1.0);
+  ReduceArgs of_sink = args;
+  of_sink.x = run::packed_view({1, 1, 4096, 1}, DataType::f64, reinterpret_cast<char*>(rows.data()));
+  reduce_parts(of_sink, 0, 1);
+  reduce_join_parts(of_sink, 0, 1);
+  CHECK(sums[0] == 4096);
+  CHECK(sums[1] > 4096 * 64 * 0x1p-23);
+  CHECK(sums[1] < 4096 * 64 * 0x1p-21);
+  // The order of the terms, and their split into slices, make no difference.
+  reduce_parts(args, 0, 1);
+  reduce_join_parts(args, 0, 1);
+  const double whole = sums[1];
+  std::vector<Signed> kept(1);
+  args.x.dims[1] = 1;
+  args.kept = kept.data();
+  for (size_t i : {2U, 4U, 0U, 1U, 3U}) {
+    args.x.data = reinterpret_cast<char*>(&values[i]);
+    reduce_parts(args, 0, 1);
+    reduce_join_parts(args, 0, 1);
+    args.keep = 1;
+    ++args.before;
+  }
+  CHECK(std::fabs(sums[0]) < 1e-12);
+  CHECK(std::fabs(sums[1] - whole) < 1e-6 * whole);
 }
 
 // cuDNN returns 1e-7 for these, and a relative limit on zero allows no error.

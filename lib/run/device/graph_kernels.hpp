@@ -52,12 +52,24 @@ ATTNPROBE_BOTH void matmul(const MatmulArgs& g, Index thread, Index threads) {
   }
 }
 
+/// The terms of a sum, by their sign.
+struct Signed {
+  Real above, below;
+};
+
+/// The combination of some elements of X.
+struct Partial {
+  Real value, variance;
+  Signed terms;
+};
+
 /// An element of Y combines X's extent / Y's extent neighbours. Two steps: first `parts` partial results per element of
-/// Y, then their combination. `keep`: added to Y's content. Y's variances have partial results too.
+/// Y, then their combination. `keep`: added to Y's content, which is made of `before` elements of X.
 struct ReduceArgs {
   View x, y;
-  Real *partial, *partial_variance;
-  Index parts;
+  Partial* partial;
+  Signed* kept;  ///< the terms of Y's content; null if the steps are one
+  Index parts, before;
   int op, keep;
 };
 
@@ -104,22 +116,17 @@ ATTNPROBE_BOTH Real reduce_element(int op, Real x) {
   }
 }
 
-/// The terms of a sum so far, by their sign.
-struct Signed {
-  Real above = 0, below = 0;
-};
-
 ATTNPROBE_BOTH void add_term(Signed& terms, Real x) {
   if (x > 0) terms.above += rounded_size(x);
   if (x < 0) terms.below += rounded_size(x);
 }
 
-/// The rounding of one partial sum: kernels accumulate dBias in its own type, even near its smallest numbers. Atomics add
-/// in any order, at worst all terms of one sign first.
-ATTNPROBE_BOTH Real partial_sum_variance(const ReduceArgs& a, const Signed& terms) {
+/// The roundings of the partial sums of `count` terms: kernels accumulate dBias in its own type, even near its smallest
+/// numbers. Atomics add in any order, at worst the largest terms of one sign first.
+ATTNPROBE_BOTH Real partial_sums_variance(const ReduceArgs& a, const Signed& terms, Index count) {
   const Real largest = terms.above > terms.below ? terms.above : terms.below;
-  if (a.op != reduce_ADD || largest == 0) return (Real)0;
-  return square((Real)a.x.unit * largest) + square((Real)a.x.smallest);
+  if (a.op != reduce_ADD || largest == 0 || count < 2) return (Real)0;
+  return (Real)(count - 1) * (square((Real)a.x.unit * largest) + square((Real)a.x.smallest));
 }
 
 /// A maximum is as uncertain as its most uncertain input; a sum adds the variances.
@@ -134,11 +141,12 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
     factor[axis] = a.x.dims[axis] / a.y.dims[axis];
     per *= factor[axis];
   }
+  // The rows of dSink may be equal; then the roundings of their running sum add up.
+  const Real roundings = factor[2] > 1 ? square((Real)per) : (Real)per;
   const Index count = elements(a.y) * a.parts;
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i / a.parts);
-    Real value = reduce_start(a.op), variances = 0;
-    Signed terms;
+    Partial sum = {reduce_start(a.op), 0, {0, 0}};
     for (Index k = i % a.parts; k < per; k += a.parts) {
       Place q;
       Index rest = k;
@@ -147,14 +155,12 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
         rest /= factor[axis];
       }
       const Real x = load(a.x, q);
-      value = reduce_join(a.op, value, reduce_element(a.op, x));
+      sum.value = reduce_join(a.op, sum.value, reduce_element(a.op, x));
       if (a.y.error == 0 || !is_number(x)) continue;
-      variances = reduce_join_variance(a.op, variances, variance(a.x, q, x) + (Real)per * square(f32_unit() * x));
-      add_term(terms, x);
-      if (k >= a.parts) variances += partial_sum_variance(a, terms);
+      sum.variance = reduce_join_variance(a.op, sum.variance, variance(a.x, q, x) + roundings * square(f32_unit() * x));
+      add_term(sum.terms, x);
     }
-    a.partial[i] = value;
-    if (a.y.error != 0) a.partial_variance[i] = variances;
+    a.partial[i] = sum;
   }
 }
 
@@ -166,15 +172,19 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
     const Place p = place(a.y, i);
     Real value = a.keep != 0 ? load(a.y, p) : reduce_start(a.op);
     Real variances = a.keep != 0 ? variance(a.y, p, value) : (Real)0;
-    Signed terms;
-    if (a.keep != 0) add_term(terms, value);
+    Signed terms = {0, 0};
+    if (a.keep != 0 && a.kept != nullptr) terms = a.kept[i];
+    variances -= partial_sums_variance(a, terms, a.before);
+    if (variances < 0) variances = 0;
     for (Index part = 0; part < a.parts; ++part) {
-      value = reduce_join(a.op, value, a.partial[i * a.parts + part]);
-      if (a.y.error == 0) continue;
-      variances = reduce_join_variance(a.op, variances, a.partial_variance[i * a.parts + part]);
-      add_term(terms, a.partial[i * a.parts + part]);
-      if (part > 0 || a.keep != 0) variances += partial_sum_variance(a, terms);
+      const Partial& one = a.partial[i * a.parts + part];
+      value = reduce_join(a.op, value, one.value);
+      variances = reduce_join_variance(a.op, variances, one.variance);
+      terms.above += one.terms.above;
+      terms.below += one.terms.below;
     }
+    variances += partial_sums_variance(a, terms, a.before + per);
+    if (a.kept != nullptr) a.kept[i] = terms;
     if (a.op == reduce_AVG) {
       value /= (Real)per;
       variances /= square((Real)per);

@@ -237,10 +237,17 @@ class Evaluation {
     const int64_t outputs = kernels::elements(args.y), per = kernels::elements(args.x) / outputs;
     constexpr int64_t side_by_side = 32, enough = int64_t{1} << 18;
     args.parts = device_.counters() == 1 ? 1 : std::min(per, std::max(side_by_side, enough / outputs));
-    const size_t bytes = static_cast<size_t>(outputs * args.parts) * size_of(device_.real());
-    const Memory partial(device_, 2 * bytes);
-    args.partial = reinterpret_cast<kernels::Real*>(partial.data());
-    args.partial_variance = reinterpret_cast<kernels::Real*>(partial.data() + bytes);
+    constexpr size_t reals = sizeof(kernels::Partial) / sizeof(kernels::Real);
+    const size_t real_size = size_of(device_.real());
+    const Memory partial(device_, static_cast<size_t>(outputs * args.parts) * reals * real_size);
+    args.partial = reinterpret_cast<kernels::Partial*>(partial.data());
+    if (over_batch || over_heads) {
+      Kept& kept = kept_[{op.y, slicing_.heads_sliced(op.y, slice_) ? slice_.part : 0}];
+      if (args.keep == 0) kept = {Memory(device_, static_cast<size_t>(outputs) * 2 * real_size), 0};
+      args.kept = reinterpret_cast<kernels::Signed*>(kept.terms.data());
+      args.before = kept.count;
+      kept.count += per;
+    }
     device_.launch(Kernel::reduce_parts, args, device_.threads_for(outputs * args.parts));
     device_.launch(Kernel::reduce_join_parts, args, device_.threads_for(outputs));
     device_.wait();  // releases the partial results
@@ -334,7 +341,14 @@ class Evaluation {
   Slice slice_;
   std::set<Uid> shifts_, stored_;  // row maxima; tensors already rounded to their type
   Memory scalar_memory_;
+  // The terms of a sum over slices so far, for Y's part of the heads.
+  struct Kept {
+    Memory terms;
+    int64_t count = 0;
+  };
+
   std::map<Uid, View> scalars_, aliased_;
+  std::map<std::pair<Uid, int64_t>, Kept> kept_;
   std::map<Uid, Value> made_, outputs_;
 };
 
