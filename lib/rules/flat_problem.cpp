@@ -212,6 +212,15 @@ void add_mask(std::vector<Entry>& all) {
                   {},
                   "a batch entry leaves 128 rows of queries, a tile, unused; null with padding without given lengths"},
                  [](const Context& c) { return unused_query_tile(c.spec); }});
+  all.push_back({{"tile_without_keys",
+                  KeyKind::boolean,
+                  {},
+                  "the window of 128 rows of queries, a tile, begins behind the keys; null with padding without given "
+                  "lengths"},
+                 [](const Context& c) { return tile_without_keys(c.spec); }});
+  all.push_back(number("shortest_queries",
+                       "the fewest queries of a batch entry; null with padding without given lengths",
+                       [](const Context& c) { return shortest_queries(c.spec); }));
 }
 
 void add_scores(std::vector<Entry>& all) {

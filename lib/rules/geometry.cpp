@@ -69,6 +69,12 @@ bool has_row_without_keys(const attention::Mask& mask, int64_t queries, int64_t 
          (mask.window_right && shift + *mask.window_right < 0);
 }
 
+// Kernels compute 128 rows of queries or keys at a time.
+constexpr int64_t rows_of_tile = 128;
+int64_t tiles(int64_t rows) {
+  return (rows + rows_of_tile - 1) / rows_of_tile;
+}
+
 // The numbers of queries and keys of each batch entry; none if padding hides unknown lengths.
 std::vector<std::pair<int64_t, int64_t>> entries_of(const AttentionSpec& s) {
   const attention::Mask& mask = s.mask;
@@ -148,9 +154,24 @@ Json queries_over_keys(const AttentionSpec& s) {
   return most;
 }
 
+Json shortest_queries(const AttentionSpec& s) {
+  Json fewest;
+  for (const auto& [queries, keys] : entries_of(s))
+    if (fewest.is_null() || queries < fewest.get<int64_t>()) fewest = queries;
+  return fewest;
+}
+
+Json tile_without_keys(const AttentionSpec& s) {
+  if (!s.mask.window_left) return false;
+  const bool is_bottom_right = s.mask.alignment == attention::Alignment::bottom_right;
+  return any_entry(s, [&](int64_t queries, int64_t keys) {
+    const int64_t first_row = (tiles(s.seqlen_q) - 1) * rows_of_tile;
+    const int64_t first_key = first_row - *s.mask.window_left + (is_bottom_right ? keys - queries : 0);
+    return first_key >= tiles(keys) * rows_of_tile;
+  });
+}
+
 Json unused_query_tile(const AttentionSpec& s) {
-  constexpr int64_t rows_of_tile = 128;
-  const auto tiles = [](int64_t rows) { return (rows + rows_of_tile - 1) / rows_of_tile; };
   return any_entry(s, [&](int64_t queries, int64_t) { return tiles(queries) < tiles(s.seqlen_q); });
 }
 

@@ -172,15 +172,20 @@ TEST_CASE("Keys on queries and keys follow the lengths of each batch entry", "[r
   CHECK(mixed["queries_over_keys"] == 472);
   CHECK(mixed["unused_query_tile"] == true);
   CHECK(mixed["rows_without_keys"] == true);
+  CHECK(mixed["tile_without_keys"] == true);  // the last tile begins at key 384 - 20, behind 128
+  CHECK(mixed["shortest_queries"] == 40);
   const Json fewer =
       flat(R"({"batch": 2, "seqlen": 512, "mask": {"window_left": 20, "padding": true, "seqlens_q": [40, 40],
                "seqlens_kv": [512, 40]}})");
   CHECK(fewer["queries_over_keys"] == 0);
   CHECK(fewer["rows_without_keys"] == false);
+  CHECK(fewer["tile_without_keys"] == true);  // unused rows count
   CHECK(flat(R"({"mask": "padding"})")["queries_over_keys"].is_null());
   CHECK(flat(R"({"seqlen_q": 512, "seqlen_kv": 256})")["queries_over_keys"] == 256);
   CHECK(flat(R"({"seqlen_q": 512, "seqlen_kv": 256})")["unused_query_tile"] == false);
   CHECK(flat(R"({"mask": "padding"})")["unused_query_tile"].is_null());
+  CHECK(flat(R"({"mask": {"window_left": 200}})")["tile_without_keys"] == false);
+  CHECK(flat(R"({"seqlen_q": 512, "seqlen_kv": 256})")["shortest_queries"] == 512);
 }
 
 }  // namespace attnprobe::test::condition_test

@@ -1,6 +1,7 @@
 #include "studies/hunt/condition_search.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "attention/config.hpp"
 #include "build/build.hpp"
@@ -80,6 +81,8 @@ TEST_CASE("A census names the lengths that a run would choose") {
     CHECK(std::equal(chosen.kv.begin(), chosen.kv.end(), probe.spec.mask.seqlens_kv.begin()));
     CHECK(probe.spec.mask.seqlens_q.size() == chosen.q.size());
     CHECK(reduce::spec_of(reduce::fields_of(probe.spec)));
+    if (probe.spec.max_total_seqlen_q)
+      CHECK(*probe.spec.max_total_seqlen_q >= std::accumulate(chosen.q.begin(), chosen.q.end(), int64_t{0}));
     ++compared;
   }
   CHECK(compared >= 5);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <numeric>
 #include <optional>
 #include <random>
 #include <utility>
@@ -157,6 +158,12 @@ void give_lengths(attention::AttentionSpec& spec) {
   };
   mask.seqlens_kv = lengths(spec.seqlen_kv);
   mask.seqlens_q = spec.seqlen_q == spec.seqlen_kv ? mask.seqlens_kv : lengths(spec.seqlen_q);
+  // More tokens than promised are the caller's error.
+  const auto raise = [](std::optional<int64_t>& total, const std::vector<int64_t>& all) {
+    if (total) total = std::max(*total, std::accumulate(all.begin(), all.end(), int64_t{0}));
+  };
+  raise(spec.max_total_seqlen_q, mask.seqlens_q);
+  raise(spec.max_total_seqlen_kv, mask.seqlens_kv);
 }
 
 std::vector<Trial> run_trials(const std::vector<Probe>& probes, const gpu::Target& target, const std::string& cudnn,

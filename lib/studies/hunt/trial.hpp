@@ -52,7 +52,7 @@ bool is_unwarned(const Trial& trial);
 /// regime.
 std::vector<Probe> draw_probes(uint64_t first, size_t count);
 
-/// Names the lengths that a run would choose, so that entries about lengths are exact.
+/// Names the lengths that a run would choose, so that entries about lengths are exact, and raises smaller totals.
 void give_lengths(attention::AttentionSpec& spec);
 
 /// Called after each trial, one at a time.
