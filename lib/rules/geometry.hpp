@@ -35,8 +35,8 @@ Json queries_over_keys(const attention::AttentionSpec& spec);
 /// Whether any batch entry leaves a whole tile of 128 query rows unused; null if the lengths are unknown.
 Json unused_query_tile(const attention::AttentionSpec& spec);
 
-/// Whether a tile of 128 query rows, of seqlen_q and not only of the entry's length, begins its window behind the last
-/// tile of 128 keys. Null as above.
+/// Whether the window of a tile of 128 query rows begins behind the last tile of 128 keys. Rows of seqlen_q beyond an
+/// entry's length count too. Null as above.
 Json tile_without_keys(const attention::AttentionSpec& spec);
 
 /// The fewest queries of a batch entry. Null as above.
