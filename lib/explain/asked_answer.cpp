@@ -357,10 +357,12 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         found = refusal_of(asked);
       if (!found && facts.asks && may_be_refused && is_told(asked)) found = warning_of(asked);
     }
-    const bool is_general = facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty();
+    const bool is_general =
+        facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty() && asked.is_plain;
+    const bool asks_it = facts.asks && !facts.asks_other;
     if (!found && message == nullptr && (is_told(asked) || is_general) && asked.depends_on.empty() &&
         is_free(asked.result) && may_be_refused &&
-        (facts.asks || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
+        (asks_it || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))

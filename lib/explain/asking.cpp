@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "ask/ask.hpp"
@@ -42,6 +43,12 @@ const std::vector<Usual>& usual_fields() {
                                            {"dtype", "the data type", "bf16", "f16"},
                                            {"pass", "forward or backward", "fprop", "bprop"}};
   return usual;
+}
+
+// Programs that only serve have no backward pass.
+bool is_for_inference(const std::string& framework) {
+  static const std::set<std::string> serving{"onnxruntime", "vllm", "sglang", "flashinfer", "tensorrt", "diffusers"};
+  return serving.contains(framework.substr(0, framework.find("==")));
 }
 
 std::string text_of(const Json& value) {
@@ -226,6 +233,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   for (const Usual& usual : usual_fields())
     if (field_of(fields, usual.field) == nullptr) {
       set_field(fields, usual.field, usual.value);
+      if (std::string_view(usual.field) == "pass" && is_for_inference(told.framework)) continue;
       untold.push_back(&usual);
       if (std::string_view(usual.field) != "pass")
         assumed.push_back(fmt::format("{} {}", usual.words, text_of(usual.value)));
@@ -278,6 +286,9 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   Asked asked = weighed(std::move(results), variants, facts.trouble);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
+  static const std::set<std::string> plain{"batch",       "heads_q",    "heads_kv", "seqlen_q", "seqlen_kv",
+                                           "head_dim_qk", "head_dim_v", "dtype",    "pass"};
+  asked.is_plain = std::ranges::all_of(told.fields, [](const ToldField& one) { return plain.contains(one.field); });
   asked.untold = std::move(missing);
   if (!gates.empty() && told.framework.find("==") == std::string::npos) assume_release(asked, gates.front(), facts);
   if (facts.nvidia_builds.contains(told.framework) && facts.versions.empty())

@@ -102,7 +102,7 @@ void add_gpus(PlacedFacts& place) {
       {"ROCm",
        "\\A[^\\n]*\\bROCm\\b|\\bROCM used to build PyTorch: \\d|\\bHIP runtime version: \\d|/transformers/hip/"},
       {"macOS",
-       "\\bOS: macOS\\b|\\bmacOS \\d|\\bM[1-5] (?:Pro|Max|Ultra)\\b|\\b(?:device(?:\\(| ?= ?)|\\.to\\()['\"]mps['\"]|\\bon mps\\b"},
+       "\\bOS: macOS\\b|\\bmacOS \\d|\\bM[1-5] (?:Pro|Max|Ultra)\\b|\\b(?:device(?:\\(| ?= ?)|\\.to\\()['\"]mps['\"]|\\bon mps\\b|\\bdevice [`'\"]?mps\\b"},
       {"XPU", "_xpu_|(?:\\bdevice(?:\\(| ?= ?)|\\.to\\()['\"]xpu['\"]|--device xpu\\b"},
       {"PyTorch without CUDA", "\\bCUDA used to build PyTorch: (?:None|Could not collect)"}};
   for (const Worded<const char*>& build : builds)
@@ -128,8 +128,9 @@ void add_sms(PlacedFacts& place) {
       "compute[_ ]capability[^\\w<>]{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
       any_case());
   each_match(of_gpus, place.text, [&](const std::string* words, size_t at) {
-    if (!is_demanded(place.text, at))
-      add_fact(place.facts.sms, static_cast<int>(number_of(words[1]) * 10 + number_of(words[2])));
+    constexpr int least = 30;  // older GPUs ran no cuDNN of this decade
+    const int sm = static_cast<int>(number_of(words[1]) * 10 + number_of(words[2]));
+    if (!is_demanded(place.text, at) && sm >= least) add_fact(place.facts.sms, sm);
   });
   // "GPU: RTX 4080 SUPER, sm_89 (Ada)", "fails on sm_120".
   static const RE2 of_prose(
@@ -241,7 +242,7 @@ void add_subject(PlacedFacts& place) {
   each_match(kernels, place.text,
              [&](const std::string* words, size_t at) { place.add(place.facts.kernels, words[1], at); });
   static const RE2 attention(
-      "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
+      "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|\\bsdp_kernel\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\bq(?:uery)?\\b[^\\n]{0,60}[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\b[sd]_(?:q|kv|qk|v)\\b|"
       "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor",
       any_case());
@@ -261,7 +262,7 @@ void add_subject(PlacedFacts& place) {
     });
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
   static const RE2 errors(
-      "\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$| |\\()|Fatal Python error|Exception Message:");
+      "\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$|\\n| |\\()|Fatal Python error|Exception Message:");
   place.facts.has_frames = place.facts.has_frames || has_words(place.text, frames);
   place.facts.has_error = place.facts.has_error || has_words(place.text, errors);
   static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());
@@ -321,7 +322,7 @@ std::vector<std::string> told_in_words(const TextFacts& facts) {
   for (const auto& version : facts.versions) add("cuDNN " + version, version);
   for (const auto& release : facts.frontends) add("cudnn-frontend " + release, release);
   for (const auto& framework : facts.frameworks) add(framework, framework);
-  if (facts.versions.empty() && !facts.is_of_other_makers())
+  if (facts.versions.empty() && facts.other_gpus.empty())
     if (const auto brought = cudnns_brought(facts); brought.size() == 1)
       told.push_back(fmt::format("its release uses cuDNN {} (other builds may differ)", brought.front()));
   for (const auto& id : facts.gpus) add("GPU " + id, id);

@@ -54,13 +54,16 @@ void read_types(Reader& reader) {
 }
 
 void read_features(Reader& reader) {
-  static const RE2 deterministic =
-                       // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
-      any("\\bdeterministic(?:\\W{1,3}True| (?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
-          "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|"
+  static const RE2
+      deterministic =
+          // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
+      any("\\bdeterministic(?:\\W{1,3}True| (?:fused |cudnn )?(?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
+          "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|\\bbit-?wise (?:reproducible|identical) |"
           "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
-                   alibi = any("\\balibi\\b"), sink = any("(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b"),
-                   bias = any("(?:^|[^-\\w])(?:attn_|attention )?bias(?:[^-\\w]|$)|additive mask");
+      alibi = any("\\balibi\\b"),
+      sink = any(
+          "(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b|softmax_type\\W{1,4}learnable|\\blearnable softmax\\b"),
+      bias = any("(?:^|[^-\\w])(?:attn_|attention )?bias(?:[^-\\w]|$)|additive mask");
   static const RE2 boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b"),
                    softcap = any("soft[- _]?cap\\w*(?: ?(?:of|is|=|:))* ?(\\d+(?:\\.\\d+)?)"),
                    dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?(0?\\.\\d+)");

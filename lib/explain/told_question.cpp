@@ -147,9 +147,9 @@ void read_mask(Reader& reader) {
   // Prefix sums come with every layout in Transformer Engine.
   static const RE2 dense = any("\\b(?:qkv_)?(?:layout|format)\\W{1,4}(?:bshd|sbhd|bs3hd|bsh3d|sb3hd|sbh3d)");
   // PyTorch's packed sequences are nested tensors; other programs also call theirs packed or ragged.
-  static const RE2 nested = any("\\bnested|\\bjagged|\\bnjt\\b|varlen_attn");
-  const bool may_be_packed = !reader.question.framework.starts_with("torch") || reader.says(nested);
-  if (may_be_packed && !reader.says(dense) && reader.says(packed)) {
+  static const RE2 nested = any("\\bnested[ _-]tensors?\\b|\\bjagged|\\bnjt\\b|varlen_attn");
+  const bool is_packed = reader.question.framework.starts_with("torch") ? reader.says(nested) : reader.says(packed);
+  if (is_packed && !reader.says(dense)) {
     reader.set("layout", "thd");
     mask["padding"] = true;
   }
@@ -226,7 +226,8 @@ void read_sizes(Reader& reader) {
       if (!size || *size > form.most) return false;
       return field == "block" ? reader.set("paged", Json{{"block_size", *size}}) : reader.set(field, *size);
     });
-    if (field == "block" && reader.says(paged)) reader.set("paged", Json{{"block_size", 64}});
+    if (field == "block" && reader.says(paged) && reader.set("paged", Json{{"block_size", 64}}))
+      reader.question.assumed.emplace_back("pages of 64 tokens");
   }
 }
 

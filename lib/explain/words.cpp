@@ -50,8 +50,10 @@ bool is_demanded(std::string_view text, size_t at) {
       "\\bonly\\b[^.;:!?,]{0,48}$|"
       "(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
       any_case());
+  static const RE2 own("\\b(?:we|i) need\\b[^.;:!?\\n]{0,40}\\bon (?:an? |the |our )?$", any_case());
   const size_t begin = at - std::min(at, reach);
-  return has_words(text.substr(begin, at - begin), demand);
+  const std::string_view before = text.substr(begin, at - begin);
+  return has_words(before, demand) && !has_words(before, own);
 }
 
 bool is_built_with(std::string_view text, size_t at) {

@@ -300,6 +300,19 @@ TEST_CASE("A question whether attention is supported at all is asked with usual 
   CHECK(asked_answer_to("RTX 4090: how do I make cuDNN attention faster?").refusals.empty());
 }
 
+TEST_CASE("An accepted call answers neither why nor which", "[explain]") {
+  const std::string call = "H100, JAX 0.7, bf16, cuDNN attention with q of shape (2, 4096, 16, 128). ";
+  CHECK(asked_answer_to(call + "Does it support that?").refusals.at(0).id == "accepted");
+  CHECK(asked_answer_to(call + "Why is it not faster?").refusals.empty());
+  CHECK(asked_answer_to(call + "Which lengths does it take (1..16), and is that safe?").refusals.empty());
+  CHECK(asked_answer_to("Does cuDNN attention work with packed sequences (t3hd) on an H100?").refusals.empty());
+}
+
+TEST_CASE("A message of a normal event does not answer a crash", "[explain]") {
+  CHECK(answer_to("SIGSEGV in tex.fused_attn_fwd C++ kernel").refusals.empty());
+  CHECK_FALSE(answer_to("tex.fused_attn_fwd is called").refusals.empty());
+}
+
 TEST_CASE("Advice suits the asker: not the builder's, and not a setting that stands in the text", "[explain]") {
   const std::string unset = "cuDNN Error: Tensor 'sdpa_fp8::Amax_O' strides not set.";
   CHECK_THAT(answer_to(unset).refusals.at(0).next, ContainsSubstring("declare dims"));
@@ -343,6 +356,13 @@ TEST_CASE("Facts are read in tables, calls and other scripts, and not from other
   CHECK_FALSE(tells("attention with causal: false, is_causal=causal", "mask"));
   CHECK_FALSE(tells("out = attention_triton(q, k, v, causal, scale)", "mask"));
   CHECK(tells("attention with num_heads_q=64, num_heads_kv=16", "heads_q"));
+  CHECK(facts_of("attention on compute capability 10.x").sms.empty());
+  CHECK(facts_of("We need training on B200 with cuDNN attention").gpus == std::vector<std::string>{"b200"});
+  CHECK(facts_of("We need a B200 for cuDNN attention").gpus.empty());
+  CHECK_FALSE(facts_of("wrong on device `mps`, torch 2.8.0").other_gpus.empty());
+  CHECK(tells("Which cuDNN gives deterministic fused attention?", "deterministic"));
+  CHECK(tells("attention with softmax_type = learnable", "sink"));
+  CHECK(tells("PyTorch attention with nested tensors", "layout"));
   CHECK(facts_of("cuDNN attention fails\n- V100: error\n- P100: No issue").sms.empty());
   CHECK_FALSE(tells("UserWarning: Query tensor was not in cuDNN-supported layout[2529280, 252928, 64, 1]", "batch"));
   CHECK(facts_of("The graph cache of cuDNN attention seems to grow without a bound").trouble == Trouble::compile_time);
