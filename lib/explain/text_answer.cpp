@@ -265,7 +265,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   rank_behind_what_they_hand_on(ranked);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
-  // A message of a normal event is no answer to a failure.
+  // A message of a normal event does not answer a failure.
   if (is_failure(facts.trouble) && std::ranges::all_of(answer.refusals, [](const Refusal& one) {
         return one.kind == MessageKind::note && one.layer == Layer::framework;
       }))
