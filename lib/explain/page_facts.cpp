@@ -192,11 +192,11 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:does|do|is|are|can|will) [^?\\n]{0,120}\\bcudnn\\b(?:[^?.\\n]|\\.\\d){0,100}\\b(?:supported|supports?|works?|runs?|available)\\b(?:[^?.\\n]|\\.\\d){0,100}\\?|"
       "\\b(?:does|do|is|are|can|will) (?:[^?.\\n]|\\.\\d){0,100}\\b(?:supported|supports?|works?|runs?|available)\\b(?:[^?.\\n]|\\.\\d){0,100}\\bcudnn\\b(?:[^?.\\n]|\\.\\d){0,100}\\?",
       any_case());
-  facts.asks_support = has_words(own, support);
+  facts.asks_support = facts.asks && has_words(own, support);
   static const RE2 other(
       "(?m)(?:^|[.?!,;-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
       any_case());
-  facts.asks_other = has_words(own, other);
+  facts.asks_other = facts.asks && has_words(own, other);
 }
 
 bool TextFacts::may_be_refused() const {

@@ -61,9 +61,14 @@ double all_tokens(const AttentionSpec& s, bool of_queries) {
   return static_cast<double>(s.batch) * static_cast<double>(of_queries ? s.seqlen_q : s.seqlen_kv);
 }
 
+// The key on the diagonal of the first query.
+int64_t first_on_diagonal(const attention::Mask& mask, int64_t queries, int64_t keys) {
+  return mask.alignment == attention::Alignment::bottom_right ? keys - queries : 0;
+}
+
 bool has_row_without_keys(const attention::Mask& mask, int64_t queries, int64_t keys) {
   if (queries == 0) return false;
-  const int64_t shift = mask.alignment == attention::Alignment::bottom_right ? keys - queries : 0;
+  const int64_t shift = first_on_diagonal(mask, queries, keys);
   // The last row sees the last keys, the first row the first keys.
   return keys == 0 || (mask.window_left && queries - 1 + shift - *mask.window_left >= keys) ||
          (mask.window_right && shift + *mask.window_right < 0);
@@ -163,10 +168,9 @@ Json shortest_queries(const AttentionSpec& s) {
 
 Json tile_without_keys(const AttentionSpec& s) {
   if (!s.mask.window_left) return false;
-  const bool is_bottom_right = s.mask.alignment == attention::Alignment::bottom_right;
   return any_entry(s, [&](int64_t queries, int64_t keys) {
     const int64_t first_row = (tiles(s.seqlen_q) - 1) * rows_of_tile;
-    const int64_t first_key = first_row - *s.mask.window_left + (is_bottom_right ? keys - queries : 0);
+    const int64_t first_key = first_row - *s.mask.window_left + first_on_diagonal(s.mask, queries, keys);
     return first_key >= tiles(keys) * rows_of_tile;
   });
 }

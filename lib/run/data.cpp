@@ -144,26 +144,9 @@ class Planner {
     seqlen_kv_ = kv;
   }
 
-  std::vector<int32_t> lengths(const std::vector<int64_t>& given, int64_t most, bool vary, const char* name) {
-    std::vector<int32_t> all(static_cast<size_t>(batch_), static_cast<int32_t>(most));
-    if (!given.empty()) {
-      if (given.size() != all.size() || *std::max_element(given.begin(), given.end()) > most)
-        throw Error(ErrorKind::usage, fmt::format("{}: {} lengths of at most {} expected", name, batch_, most));
-      std::transform(given.begin(), given.end(), all.begin(), [](int64_t n) { return static_cast<int32_t>(n); });
-      return all;
-    }
-    return vary ? random_lengths(batch_, most, random_) : all;
-  }
-
   void choose_lengths() {
-    const bool vary = find({Role::seq_len_q, Role::seq_len_kv, Role::cu_seq_len_q, Role::cu_seq_len_kv}) != nullptr;
-    data_.lengths.kv = lengths(options_.seqlens_kv, seqlen_kv_, vary, "seqlens_kv");
-    // Self-attention has the same lengths on both sides.
-    if (seqlen_q_ == seqlen_kv_ && options_.seqlens_q.empty())
-      data_.lengths.q = data_.lengths.kv;
-    else
-      data_.lengths.q = lengths(options_.seqlens_q, seqlen_q_, vary, "seqlens_q");
-    padded_ = vary;
+    padded_ = find({Role::seq_len_q, Role::seq_len_kv, Role::cu_seq_len_q, Role::cu_seq_len_kv}) != nullptr;
+    data_.lengths = run::choose_lengths(options_, batch_, seqlen_q_, seqlen_kv_, padded_ ? &random_ : nullptr);
   }
 
   static bool is_kv(Role role) {
@@ -387,10 +370,25 @@ class Planner {
 
 }  // namespace
 
-std::vector<int32_t> random_lengths(int64_t batch, int64_t longest, std::mt19937_64& random) {
-  std::vector<int32_t> lengths(static_cast<size_t>(batch), static_cast<int32_t>(longest));
-  for (size_t i = 1; i < lengths.size(); ++i)
-    lengths[i] = static_cast<int32_t>(1 + random() % static_cast<uint64_t>(longest));
+Lengths choose_lengths(const RunOptions& options, int64_t batch, int64_t seqlen_q, int64_t seqlen_kv,
+                       std::mt19937_64* random) {
+  const auto of_side = [&](const std::vector<int64_t>& given, int64_t longest, const char* name) {
+    std::vector<int32_t> all(static_cast<size_t>(batch), static_cast<int32_t>(longest));
+    if (!given.empty()) {
+      if (given.size() != all.size() || *std::max_element(given.begin(), given.end()) > longest)
+        throw Error(ErrorKind::usage, fmt::format("{}: {} lengths of at most {} expected", name, batch, longest));
+      std::transform(given.begin(), given.end(), all.begin(), [](int64_t n) { return static_cast<int32_t>(n); });
+    } else if (random != nullptr) {
+      for (size_t i = 1; i < all.size(); ++i)
+        all[i] = static_cast<int32_t>(1 + (*random)() % static_cast<uint64_t>(longest));
+    }
+    return all;
+  };
+  Lengths lengths;
+  lengths.kv = of_side(options.seqlens_kv, seqlen_kv, "seqlens_kv");
+  // Self-attention has the same lengths on both sides.
+  const bool is_same = seqlen_q == seqlen_kv && options.seqlens_q.empty();
+  lengths.q = is_same ? lengths.kv : of_side(options.seqlens_q, seqlen_q, "seqlens_q");
   return lengths;
 }
 

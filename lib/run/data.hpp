@@ -19,8 +19,10 @@ struct Lengths {
   std::vector<int32_t> q, kv;
 };
 
-/// One length for each batch entry: the first is `longest`, so that every row and column is used, the others are random.
-std::vector<int32_t> random_lengths(int64_t batch, int64_t longest, std::mt19937_64& random);
+/// The options' lengths, for each side that they give. Otherwise the first sequence has the full length, so that every row
+/// and column is used; the others are random, or full without `random`. Throws Error(usage) for unsuitable lengths.
+Lengths choose_lengths(const RunOptions& options, int64_t batch, int64_t seqlen_q, int64_t seqlen_kv,
+                       std::mt19937_64* random);
 
 enum class Use {
   input,    ///< input, filled before the run

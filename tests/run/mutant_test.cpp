@@ -317,7 +317,7 @@ TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]"
   const double of_order = std::sqrt(0.25 + 1 + 2.25 + 0.5625) * 0x1p-11;
   CHECK(sums[1] > of_order);
   CHECK(sums[1] < 2 * of_order);
-  // In f32, a running sum of 4,096 equal rows of dSink is wrong by up to half a row's roundings each.
+  // The roundings of a running sum of 4,096 equal rows of dSink do not average out.
   std::vector<double> rows(4096, 1.0);
   ReduceArgs of_sink = args;
   of_sink.x = run::packed_view({1, 1, 4096, 1}, DataType::f64, reinterpret_cast<char*>(rows.data()));

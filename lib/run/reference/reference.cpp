@@ -225,6 +225,12 @@ class Evaluation {
     device_.launch(Kernel::pointwise, args, device_.threads_for(kernels::elements(args.y)));
   }
 
+  // The bytes of structures of Reals, whose type is the device's.
+  template <class Structure>
+  size_t bytes_of(int64_t count) const {
+    return static_cast<size_t>(count) * (sizeof(Structure) / sizeof(kernels::Real)) * size_of(device_.real());
+  }
+
   void compute(const graph::Reduction& op) {
     kernels::ReduceArgs args{};
     args.x = operand(op.x, slicing_.at(op.y).is_virtual ? DataType::f32 : slicing_.at(op.y).data_type);
@@ -237,13 +243,11 @@ class Evaluation {
     const int64_t outputs = kernels::elements(args.y), per = kernels::elements(args.x) / outputs;
     constexpr int64_t side_by_side = 32, enough = int64_t{1} << 18;
     args.parts = device_.counters() == 1 ? 1 : std::min(per, std::max(side_by_side, enough / outputs));
-    constexpr size_t reals = sizeof(kernels::Partial) / sizeof(kernels::Real);
-    const size_t real_size = size_of(device_.real());
-    const Memory partial(device_, static_cast<size_t>(outputs * args.parts) * reals * real_size);
+    const Memory partial(device_, bytes_of<kernels::Partial>(outputs * args.parts));
     args.partial = reinterpret_cast<kernels::Partial*>(partial.data());
     if (over_batch || over_heads) {
       Kept& kept = kept_[{op.y, slicing_.heads_sliced(op.y, slice_) ? slice_.part : 0}];
-      if (args.keep == 0) kept = {Memory(device_, static_cast<size_t>(outputs) * 2 * real_size), 0};
+      if (args.keep == 0) kept = {Memory(device_, bytes_of<kernels::Signed>(outputs)), 0};
       args.kept = reinterpret_cast<kernels::Signed*>(kept.terms.data());
       args.before = kept.count;
       kept.count += per;

@@ -14,17 +14,20 @@ namespace {
 using attention::AttentionSpec;
 
 // Regions are about configs whose lengths are unknown: other sizes have other lengths.
-Trial without_lengths(Trial trial) {
+AttentionSpec spec_without_lengths(const Trial& trial) {
   auto spec = reduce::spec_of(trial.config).value();
   spec.mask.seqlens_q.clear();
   spec.mask.seqlens_kv.clear();
-  trial.config = reduce::fields_of(spec);
+  return spec;
+}
+
+Trial without_lengths(Trial trial) {
+  trial.config = reduce::fields_of(spec_without_lengths(trial));
   return trial;
 }
 
 Json problem_of(const Trial& trial, int sm) {
-  const auto spec = reduce::spec_of(trial.config);
-  return rules::describe_problem(spec.value(), CudnnVersion::parse(trial.cudnn).value(), sm);
+  return rules::describe_problem(spec_without_lengths(trial), CudnnVersion::parse(trial.cudnn).value(), sm);
 }
 
 class Fence {
@@ -234,7 +237,7 @@ Region fence(const Trial& failing, const std::vector<Trial>& known, int sm, cons
 
 bool is_inside(const Region& region, const Trial& trial, int sm) {
   if (region.literals.empty()) return false;
-  const Json problem = problem_of(without_lengths(trial), sm);
+  const Json problem = problem_of(trial, sm);
   return trial.seen == region.smallest.seen &&
          std::all_of(region.literals.begin(), region.literals.end(),
                      [&](const Literal& literal) { return holds(literal, problem); });

@@ -151,13 +151,11 @@ std::vector<Probe> draw_probes(uint64_t first, size_t count) {
 void give_lengths(attention::AttentionSpec& spec) {
   auto& mask = spec.mask;
   if (!mask.padding || !mask.seqlens_q.empty() || !mask.seqlens_kv.empty()) return;
-  std::mt19937_64 random(run::RunOptions().seed);
-  const auto lengths = [&](int64_t longest) {
-    const auto drawn = run::random_lengths(spec.batch, longest, random);
-    return std::vector<int64_t>(drawn.begin(), drawn.end());
-  };
-  mask.seqlens_kv = lengths(spec.seqlen_kv);
-  mask.seqlens_q = spec.seqlen_q == spec.seqlen_kv ? mask.seqlens_kv : lengths(spec.seqlen_q);
+  const run::RunOptions options;
+  std::mt19937_64 random(options.seed);
+  const auto chosen = run::choose_lengths(options, spec.batch, spec.seqlen_q, spec.seqlen_kv, &random);
+  mask.seqlens_q.assign(chosen.q.begin(), chosen.q.end());
+  mask.seqlens_kv.assign(chosen.kv.begin(), chosen.kv.end());
   // More tokens than promised are the caller's error.
   const auto raise = [](std::optional<int64_t>& total, const std::vector<int64_t>& all) {
     if (total) total = std::max(*total, std::accumulate(all.begin(), all.end(), int64_t{0}));
