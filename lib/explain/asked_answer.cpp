@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/text.hpp"
+#include "explain/choice.hpp"
 #include "explain/text_answer.hpp"
 #include "explain/words.hpp"
 #include "rules/bug_sightings.hpp"
@@ -29,6 +30,17 @@ bool is_kept_off(const rules::GateAnswer& gate) {
   return !gate.refusals.empty();
 }
 
+// Why cuDNN or its front end refuses a call that a gate refuses too; "" if they accept it.
+std::string inner_refusal(const answer::Answer& result) {
+  if (result.frontend && result.frontend->refuses)
+    return fmt::format("cudnn-frontend {} refuses it too: {}", result.frontend->version, result.frontend->message);
+  if (!result.requirements.empty()) return result.requirements.front().text;
+  if (result.usable != answer::Usable::no || !result.root_cause || result.verdict == answer::Verdict::crashed)
+    return "";
+  return fmt::format("cuDNN {} refuses it too: {}{}", result.cudnn_version.text(), answer::short_reason(result),
+                     result.from ? "; it works " + answer::text_of(*result.from) : "");
+}
+
 // The first refusing layer in the order of a call. A message from an inner layer proves that the layers outside
 // `outermost` accepted the call.
 std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::framework) {
@@ -37,10 +49,12 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
   for (const auto& gate : result.frameworks) {
     if (!is_kept_off(gate) || outermost < Layer::framework) continue;
     const rules::GateRefusal& first = gate.refusals.front();
-    Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title, gate.text);
-    if (!gate.instead.empty()) refusal.means = gate.instead + ".";
+    // A refusal without an exception only chooses another kernel.
+    Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title,
+                              gate.instead.empty() ? gate.text : fmt::format("{}; {}", gate.text, gate.instead));
+    if (const std::string inner = inner_refusal(result); !inner.empty()) refusal.means = inner + ". ";
     if (!first.message.empty())
-      refusal.means += fmt::format(" {}'s own message for it begins \"{}\".", gate.title, trim(first.message));
+      refusal.means += fmt::format("{}'s own message for it begins \"{}\".", gate.title, trim(first.message));
     refusal.next = first.change;
     if (!gate.taken_from.empty())
       refusal.help = fmt::format("{} {} does not refuse it", gate.framework, gate.taken_from);
@@ -91,7 +105,8 @@ std::optional<Refusal> not_involved(const Asked& asked, const TextFacts& facts) 
       !gates.front().refusals.front().what.starts_with("any call"))
     return std::nullopt;
   std::optional<Refusal> refusal = refusal_of(asked);
-  refusal->headline = "cuDNN is not involved: " + refusal->headline;
+  refusal->headline = "cuDNN is not involved: " + gates.front().text;
+  refusal->means = gates.front().instead.empty() ? "" : gates.front().instead + ".";
   refusal->next = refusal->help = "";
   return refusal;
 }
@@ -277,12 +292,9 @@ bool is_hlo_without_cudnn(std::string_view page) {
   return page.find("HloModule") != std::string_view::npos && page.find("__cudnn$fmha") == std::string_view::npos;
 }
 
-void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with) {
-  const TextFacts& facts = findings.facts;
-  if (findings.pasted.empty() || is_hlo_without_cudnn(findings.pasted) || facts.is_about_others() ||
-      is_about_another_kernel(findings.pasted) || facts.is_of_other_makers() || facts.raised.is_outside)
-    return;
-  const ToldQuestion question = read_question(findings.pasted, facts);
+namespace {
+
+void add_question(TextAnswer& answer, const ToldQuestion& question, const TextFacts& facts, const AskWith& with) {
   const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
   const bool asks_gpu = facts.speaks_of_cudnn && !facts.target().empty() && facts.trouble != Trouble::none;
   if (!facts.speaks_of_attention || !(asks || asks_gpu)) return;
@@ -299,6 +311,18 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   if (!asked) return;
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
   add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);
+}
+
+}  // namespace
+
+void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with) {
+  const TextFacts& facts = findings.facts;
+  if (findings.pasted.empty() || is_hlo_without_cudnn(findings.pasted) || facts.is_about_others() ||
+      is_about_another_kernel(findings.pasted) || facts.is_of_other_makers() || facts.raised.is_outside)
+    return;
+  const ToldQuestion question = read_question(findings.pasted, facts);
+  add_question(answer, question, facts, with);
+  add_choice(answer, question, facts);
 }
 
 void add_asked_document(TextAnswer& answer, const std::vector<DocumentQuestion>& documents, const TextFacts& facts,

@@ -193,6 +193,13 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:does|do|is|are|can|will) (?:[^?.\\n]|\\.\\d){0,100}\\b(?:supported|supports?|works?|runs?|available)\\b(?:[^?.\\n]|\\.\\d){0,100}\\bcudnn\\b(?:[^?.\\n]|\\.\\d){0,100}\\?",
       any_case());
   facts.asks_support = facts.asks && has_words(own, support);
+  static const RE2 choice(
+      "\\bhow (?:do|can|could|should|to|would)\\b[^?\\n]{0,80}\\b(?:switch|turn|select|choose|enabled?|disabled?|force|avoid|activate|exclude|opt)\\b[^?\\n]{0,120}\\?|"
+      "\\b(?:which (?:switch|setting|option|variable)|possible to (?:select|choose|switch|turn|force)|(?:something|anything|a switch) to (?:switch|turn|select|choose))\\b[^?\\n]{0,120}\\?|"
+      "\\b(?:does|do|is|will|would|did|why|when)\\b[^?\\n]{0,120}\\b(?:uses?|used|takes?|taken|picks?|picked|chooses?|chosen|prefers?|preferred|selects?|selected)\\b[^?\\n]{0,100}\\b(?:cudnn|fused ?attention)\\b[^?\\n]{0,100}\\?|"
+      "\\bwhich of them is cudnn\\?",
+      any_case());
+  facts.asks_choice = facts.asks && has_words(own, choice);
   static const RE2 other(
       "(?m)(?:^|[.?!,;-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
       any_case());

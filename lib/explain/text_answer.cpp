@@ -8,6 +8,7 @@
 #include <optional>
 #include <utility>
 
+#include "explain/choice.hpp"
 #include "explain/words.hpp"
 
 namespace attnprobe::explain {
@@ -174,7 +175,7 @@ void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
     }
   if (reasons.empty()) return;
   refusals.front().causes = std::move(reasons);
-  refusals.front().says_why = true;
+  refusals.front().says_why = refusals.front().is_cause_known = true;
 }
 
 std::string missing_fact(const TextFacts& facts) {
@@ -225,16 +226,12 @@ void drop_settings_of(std::string_view page, std::string& advice) {
 
 // The user of a framework cannot change the graph that it builds.
 void address_to_user(TextAnswer& answer) {
-  static constexpr std::pair<std::string_view, std::string_view> without_cudnn[] = {
-      {"PyTorch", "torch.backends.cuda.enable_cudnn_sdp(False)"},
-      {"JAX", "implementation=\"xla\""},
-      {"Transformer Engine", "NVTE_FUSED_ATTN=0"}};
   if (answer.refusals.empty() || answer.callers.empty() || !answer.refusals.front().is_for_builder) return;
   const std::string& caller = answer.callers.front();
   std::string& next = answer.refusals.front().next;
   next = fmt::format("{} builds this graph: report it there, with its release and cuDNN's", caller);
-  for (const auto& [program, setting] : without_cudnn)
-    if (caller == program) next += fmt::format(". Without cuDNN's attention: {}", setting);
+  if (const std::string setting = setting_without_cudnn(caller); !setting.empty())
+    next += fmt::format(". Without cuDNN's attention: {}", setting);
 }
 
 }  // namespace

@@ -91,16 +91,17 @@ void read_features(Reader& reader) {
 void choose_framework(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
   static const Worded<const char*> names[] = {
       {"transformer-engine", "transformer[ _-]?engine|\\bNVTE_"},
-      {"torch-varlen", "varlen_attn"},
+      {"torch-varlen", "varlen_attn|attention\\.varlen\\b"},
       {"onnxruntime", "\\bonnx ?runtime\\b"},
       {"keras", "\\bkeras\\b"},
+      {"flashinfer", "\\bcudnn_batch_(?:prefill|decode)_with_kv_cache\\b|\\bFlashInfer(?:'s)? cudnn\\b"},
       {"tensorrt", "\\btensorrt\\b"},
       {"diffusers", "\\bdiffusers\\b"},
       // A type's name such as "torch.float32" does not show the program.
       {"mlx", "\\bmlx(?:_|\\b)|\\bmx\\.fast\\b"},
       {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
       {"jax", "\\bjax\\b"}};
-  static const RE2 varlen = any("varlen attention|varlen_attn");
+  static const RE2 varlen = any("varlen attention|varlen_attn|attention\\.varlen\\b");
   // A program that calls cuDNN itself may use PyTorch only for its tensors.
   static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
                    indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");

@@ -111,6 +111,14 @@ std::vector<ChosenGate> choose_gates(const std::vector<std::string>& words, cons
   return chosen;
 }
 
+std::vector<std::string> choices_of(const ChosenGate& chosen) {
+  std::vector<std::string> texts;
+  if (chosen.release == nullptr) return texts;
+  for (const GatePreference& one : chosen.gate->preferences)
+    if (is_in_force(one.span, chosen.release->version)) texts.push_back(one.text);
+  return texts;
+}
+
 const GatePlans* plans_of(const ChosenGate& chosen) {
   if (chosen.gate == nullptr || chosen.gate->plans.empty()) return nullptr;
   const auto& all = chosen.gate->plans;

@@ -55,6 +55,7 @@ struct FrameworkGate {
   std::vector<GateText> instead;   ///< what runs after a silent refusal: the first entry whose condition holds
   std::vector<GateText> then;      ///< consequences and other facts: all entries whose conditions hold
   std::vector<GateText> by_name;   ///< how to select cuDNN; the last entry always holds
+  std::string without;             ///< how to exclude cuDNN; "": unknown
   Source lacks_source;
   std::vector<GateText> lacks;       ///< config features without an argument in the framework's call
   bool all_reasons = false;          ///< checks continue after the first refusal
@@ -97,6 +98,9 @@ struct ChosenGate {
 /// newest read release before it apply; without one it has no rules. Throws Error(usage), which begins with `option`,
 /// for an unknown framework and for a duplicate.
 std::vector<ChosenGate> choose_gates(const std::vector<std::string>& words, const std::string& option);
+
+/// How this release chooses between cuDNN and its other kernels, special cases first; empty if unknown.
+std::vector<std::string> choices_of(const ChosenGate& chosen);
 
 /// How this release caches plans (for an unknown release, the newest); nullptr if unknown.
 const GatePlans* plans_of(const ChosenGate& chosen);

@@ -69,6 +69,7 @@ void take_texts(JsonObject& whole, FrameworkGate& gate) {
   for (const JsonView& one : by_name.elements()) gate.by_name.push_back(text_for_some(one, "text", gate.all_keys));
   if (gate.by_name.empty() || !gate.by_name.back().when.is_null())
     by_name.fail("the last entry must not have a condition");
+  if (const auto without = whole.find("without")) gate.without = words_in(*without);
   const auto lacks = whole.find("lacks");
   if (!lacks) return;
   JsonObject object(*lacks);

@@ -65,6 +65,8 @@ def page_for(data):
     lines += ["How a program selects cuDNN: " + "; ".join(
         "%s%s" % ("if %s: " % words_for(entry["when"]) if "when" in entry else "otherwise: " if len(data["by_name"]) > 1 else "",
                   entry["text"]) for entry in data["by_name"]) + ".", ""]
+    if "without" in data:
+        lines += ["How it excludes cuDNN: %s." % data["without"], ""]
     if "lacks" in data:
         lines += ["Its call has no argument for these ([%s](%s)): %s." % (
             data["lacks"]["source"]["text"], data["lacks"]["source"]["url"],

@@ -21,7 +21,7 @@ OPERATORS = NUMERIC + ("equal_to", "not_equal_to", "in", "not", "set")
 RULE_MEMBERS = {"id", "from", "below", "when", "pass", "status", "what", "message", "change", "source", "affected", "unaffected",
                 "unreachable", "note"}
 FILE_MEMBERS = {"comment", "framework", "url", "read", "prefers_cudnn", "keys", "needs_keys", "base", "releases", "rules",
-                "all_reasons", "order", "title", "names", "instead", "then", "by_name", "lacks", "plans", "unread"}
+                "all_reasons", "order", "title", "names", "instead", "then", "by_name", "without", "lacks", "plans", "unread"}
 STATUSES = {"falls back", "exception", "runs in another kernel", "not asked", "wrong results"}
 
 
