@@ -179,8 +179,10 @@ void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) 
 void add_refusal(Lines& lines, const Refusal& refusal, const TextAnswer& answer, bool details) {
   lines.add_prose("means", refusal.means);
   for (size_t i = 0; i < refusal.causes.size() && (details || i < 2); ++i)
-    lines.add(i == 0 ? (refusal.causes.size() > 1 ? "likely" : "because") : "",
-              (i == 0 ? "" : "or ") + refusal.causes[i]);
+    lines.add(i > 0                    ? ""
+              : refusal.is_cause_known ? "because"
+                                       : "possible",
+              (i == 0 || refusal.is_cause_known ? "" : "or ") + refusal.causes[i]);
   add_bugs(lines, answer, refusal.id);
   lines.add("asked", answer.asked);
   lines.add("missing", answer.missing);

@@ -139,6 +139,18 @@ void add_sms(PlacedFacts& place) {
   each_match(of_prose, place.text, [&](const std::string* words, size_t at) {
     if (!is_demanded(place.text, at)) add_fact(place.facts.sms, static_cast<int>(number_of(words[1])));
   });
+  // Without a GPU's name: "On SM100 the path skips pages", but not "is supported on SM100".
+  static const RE2 there("\\bon (?:an? |the )?sm_?(\\d{2,3})[af]?\\b", any_case()),
+      support(
+          "\\b(?:support\\w*|available|enabled|disabled|skipped|limited|added|new|kernels?|wheels?|code|binar\\w+) $",
+          any_case());
+  const auto take = [&](const std::string* words, size_t at) {
+    const size_t begin = at - std::min<size_t>(at, 16);
+    if (place.facts.all_sms().empty() && !is_demanded(place.text, at) && !is_contrast(place.text, at) &&
+        !has_words(place.text.substr(begin, at - begin), support))
+      add_fact(place.facts.sms, static_cast<int>(number_of(words[1])));
+  };
+  each_match(there, place.text, take);
 }
 
 void add_versions(PlacedFacts& place) {

@@ -45,7 +45,7 @@ class Reader {
     return is_first;
   }
 
-  /// Whether the pattern matches without a negation such as "no causal mask" or "without dropout". With `states`, "needs
+  /// Whether the pattern matches as a fact of the call, without a negation such as "no causal mask" or "without dropout". With `states`, "needs
   /// bf16" does not count.
   bool says(const RE2& pattern, bool states = false) {
     static const RE2 denial(
@@ -54,7 +54,7 @@ class Reader {
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       const size_t begin = at - std::min<size_t>(at, 24);
-      if (found || is_contrast(text_, at) || (states && is_demanded(text_, at)) ||
+      if (found || is_contrast(text_, at) || is_aside(text_, at) || (states && is_demanded(text_, at)) ||
           has_words(std::string_view(text_).substr(begin, at - begin), denial))
         return;
       found = true;

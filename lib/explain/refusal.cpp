@@ -66,6 +66,8 @@ std::string with_values(std::string what, const Message& message, const std::str
       what.replace(begin - (bracket ? 1 : 0), open.size() + (bracket ? 2 : 0), value.empty() && !bracket ? "…" : value);
     }
   }
+  static const RE2 unread(",? on sm_…| with cuDNN …| …/…", exact_case());
+  RE2::GlobalReplace(&what, unread, "");
   return what;
 }
 
@@ -93,8 +95,9 @@ std::vector<std::string> causes_with(const std::vector<Cause>& causes, const Pla
 }
 
 Refusal of_message(const Message& message, const Place& place, const Named& named = {}) {
-  Refusal refusal{message, place, causes_with(message.causes, place, named), "", ""};
+  Refusal refusal{message, place, causes_with(message.causes, place, named)};
   refusal.headline = headline_of(message);
+  refusal.is_cause_known = message.causes.size() <= 1;
   return refusal;
 }
 

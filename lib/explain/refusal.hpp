@@ -1,4 +1,4 @@
-// One problem in a text: who refused, the most likely reason, and the next step.
+// One problem in a text: who refused, the possible causes, and the next step.
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@ namespace attnprobe::explain {
 /// One problem in a text: its description and place.
 struct Refusal : Statement, Place {
   std::vector<std::string> causes;  ///< most likely first
+  bool is_cause_known = true;       ///< otherwise the causes are possible ones of the message
   std::string help;                 ///< the usual workaround; "" if there is only `next`
   std::string versions;             ///< releases with this message, in words; "" if unknown
 };

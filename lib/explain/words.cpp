@@ -20,6 +20,18 @@ std::string_view sentence_at(std::string_view text, size_t at) {
   return text.substr(begin, std::min(end + 1, text.size()) - begin);
 }
 
+std::string_view clause_at(std::string_view text, size_t at) {
+  const std::string_view sentence = sentence_at(text, at);
+  size_t begin = std::min(static_cast<size_t>(text.data() + at - sentence.data()), sentence.size()), end = begin;
+  const auto is_joint = [&](size_t i) {
+    return sentence[i] == ',' || sentence[i] == ';' || sentence.substr(i).starts_with(" but ") ||
+           sentence.substr(i).starts_with(" while ");
+  };
+  while (begin > 0 && !is_joint(begin - 1)) --begin;
+  while (end < sentence.size() && !is_joint(end)) ++end;
+  return sentence.substr(begin, end - begin);
+}
+
 bool is_contrast(std::string_view text, size_t at) {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
@@ -33,14 +45,25 @@ bool is_contrast(std::string_view text, size_t at) {
   if (!has_words(sentence, works)) return false;
   if (!has_words(sentence, does_not)) return true;
   // If a sentence has both, only the part between commas counts.
-  size_t begin = std::min(static_cast<size_t>(text.data() + at - sentence.data()), sentence.size()), end = begin;
-  const auto is_joint = [&](size_t i) {
-    return sentence[i] == ',' || sentence.substr(i).starts_with(" but ") || sentence.substr(i).starts_with(" while ");
-  };
-  while (begin > 0 && !is_joint(begin - 1)) --begin;
-  while (end < sentence.size() && !is_joint(end)) ++end;
-  sentence = sentence.substr(begin, end - begin);
-  return has_words(sentence, works) && !has_words(sentence, does_not);
+  const std::string_view clause = clause_at(text, at);
+  return has_words(clause, works) && !has_words(clause, does_not);
+}
+
+bool is_aside(std::string_view text, size_t at) {
+  static const RE2 another(
+      "trtllm-gen|\\bFlashAttention\\b|\\bflash[-_]attn\\b|\\bFA-?[234]\\b|xformers|memory[- _]efficient|\\bmath (?:backend|kernel)|"
+      "\\btriton\\b|SageAttention|\\bfor plain\\b|\\bcompared (?:to|with)\\b",
+      any_case());
+  static const RE2 ours("cudnn|fused|sdpa|scaled_dot", any_case());
+  const std::string_view clause = clause_at(text, at);
+  if (has_words(clause, another) && !has_words(clause, ours)) return true;
+  // Of several questions, the first one is about the call: "…, and does it work with dropout?"
+  static const RE2 further(",? (?:and|or) (?:does|do|can|could|is|are|will|would|which|what|how|why)\\b", any_case());
+  static const RE2 earlier("(?m)^(?:[^#\\n]*[.!] )?(?:\\S+ ){4}[^\\n]*\\?\\s", exact_case());
+  const std::string_view sentence = sentence_at(text, at);
+  if (!sentence.ends_with('?')) return false;
+  const auto begin = static_cast<size_t>(sentence.data() - text.data());
+  return has_words(text.substr(begin, at - begin), further) || has_words(text.substr(0, begin), earlier);
 }
 
 bool is_demanded(std::string_view text, size_t at) {

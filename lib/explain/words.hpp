@@ -66,8 +66,14 @@ inline int64_t line_at(std::string_view text, size_t at) {
 /// The sentence around an offset: up to a full stop, a question mark or a line end.
 std::string_view sentence_at(std::string_view text, size_t at);
 
+/// The part of that sentence between commas.
+std::string_view clause_at(std::string_view text, size_t at);
+
 /// Whether the words at `at` describe something that works, in contrast to the failure: "but the H100 runs it".
 bool is_contrast(std::string_view text, size_t at);
+
+/// Whether the words at `at` are about another kernel or in a further question, "…, and does it work with dropout?".
+bool is_aside(std::string_view text, size_t at);
 
 /// Whether the words at `at` state a requirement, not a fact: "requires A100 or H100 GPUs".
 bool is_demanded(std::string_view text, size_t at);

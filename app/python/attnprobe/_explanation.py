@@ -154,7 +154,7 @@ class Explanation(Document):
             lines += [refusal.headline, f"  it says: {refusal.line}"]
             if refusal.means:
                 lines.append(f"  what it means: {refusal.means}")
-            lines += [f"  likely: {cause}" for cause in refusal.causes]
+            lines += [f"  possible: {cause}" for cause in refusal.causes]
             if refusal.help:
                 lines.append(f"  workarounds: {refusal.help}")
         lines += [f"may be the known bug {bug}" for bug in self.bugs]
