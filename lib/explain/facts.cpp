@@ -142,7 +142,7 @@ void add_sms(PlacedFacts& place) {
   // Without a GPU's name: "On SM100 the path skips pages", but not "is supported on SM100".
   static const RE2 there("\\bon (?:an? |the )?sm_?(\\d{2,3})[af]?\\b", any_case()),
       support(
-          "\\b(?:support\\w*|available|enabled|disabled|skipped|limited|added|new|kernels?|wheels?|code|binar\\w+) $",
+          "\\b(?:support\\w*|available|enabled|disabled|skipped|limited|added|new|kernels?|wheels?|code|binary|binaries) $",
           any_case());
   const auto take = [&](const std::string* words, size_t at) {
     const size_t begin = at - std::min<size_t>(at, 16);
