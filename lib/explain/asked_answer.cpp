@@ -157,6 +157,22 @@ Refusal possible_bug(const BugInText& bug) {
   return refusal;
 }
 
+// Which cuDNN an attention needs.
+Refusal first_version(const Asked& asked) {
+  const FirstCudnn& first = *asked.first;
+  const answer::Answer& result = asked.result;
+  const std::string who = result.frameworks.empty() ? "" : fmt::format(" with {}", result.frameworks.front().title);
+  std::string headline = first.version.empty()  ? "By rule, no known cuDNN takes this attention"
+                         : first.before.empty() ? "By rule, every known cuDNN 9 takes this attention"
+                                                : fmt::format("By rule, it takes cuDNN {} or newer", first.version);
+  Refusal refusal =
+      reading("first-cudnn", Layer::cudnn_engine, "cuDNN", fmt::format("{}{} on {}", headline, who, result.target.id));
+  if (!first.excepted.empty()) refusal.headline += fmt::format(", except cuDNN {}", fmt::join(first.excepted, ", "));
+  if (!first.before.empty()) refusal.means = fmt::format("{}.", first.before);
+  refusal.source = "by rule";
+  return refusal;
+}
+
 // If a faster choice is refused, the program uses a slower one.
 void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* first = probe::first_working(findings);
@@ -365,9 +381,12 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     static_cast<Place&>(*found) = *message;
   } else {
     const bool may_be_refused = facts.may_be_refused();
+    if (asked.first && message == nullptr && may_be_refused) found = first_version(asked);
     // Otherwise every text would have them.
     if (!facts.target().empty() && !cudnns_told(facts).empty()) add_bugs(answer, asked);
-    if (is_failure(facts.trouble) || facts.trouble == Trouble::varies) {
+    if (found) {
+      // A question about versions.
+    } else if (is_failure(facts.trouble) || facts.trouble == Trouble::varies) {
       if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
       if (!found) found = not_involved(asked, facts);
     } else if (facts.trouble == Trouble::compile_time) {

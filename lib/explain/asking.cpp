@@ -15,6 +15,7 @@
 #include "base/error.hpp"
 #include "cudnn/library_info.hpp"
 #include "explain/words.hpp"
+#include "fetch/releases.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::explain {
@@ -161,6 +162,27 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
          });
 }
 
+FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
+                       const std::vector<rules::ChosenGate>& gates) {
+  FirstCudnn first;
+  for (const fetch::KnownRelease& release : fetch::known_releases()) {
+    const CudnnVersion version = CudnnVersion::parse(release.version).value();
+    const auto result = asking::answer_by_rule({question}, {target}, version, options_for(gates)).results.front();
+    if (refusals_of(result).empty()) {
+      if (first.version.empty()) first.version = version.text();
+    } else if (!first.version.empty()) {
+      first.excepted.push_back(version.text());
+    } else if (!result.frameworks.empty() && !result.frameworks.front().refusals.empty()) {
+      first.before = result.frameworks.front().text;
+    } else {
+      first.before =
+          fmt::format("cuDNN {} refuses it: {}", version.text(),
+                      result.requirements.empty() ? answer::short_reason(result) : result.requirements.front().text);
+    }
+  }
+  return first;
+}
+
 }  // namespace
 
 ChosenGpu gpu_of(const TextFacts& facts) {
@@ -284,6 +306,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
       variants.push_back({Variant::Of::missing, "the GPU"});
     }
   Asked asked = weighed(std::move(results), variants, facts.trouble);
+  if (facts.asks_version && gpu.is_named) asked.first = first_cudnn(*question, gpu.target, gates);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
   static const std::set<std::string> plain{"batch",       "heads_q",    "heads_kv", "seqlen_q", "seqlen_kv",

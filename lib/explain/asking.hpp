@@ -31,6 +31,13 @@ std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, 
                                 const TextFacts& facts, const std::vector<rules::ChosenGate>& gates,
                                 const AskWith& with);
 
+/// By rule, the known cuDNNs 9 that take an attention, with the framework's release.
+struct FirstCudnn {
+  std::string version;                ///< the first one: "9.18.1"; "": none
+  std::string before;                 ///< why the one before it does not; "" if there is none
+  std::vector<std::string> excepted;  ///< later ones that do not
+};
+
 /// The answer to a text's question.
 struct Asked {
   answer::Answer result;
@@ -46,6 +53,7 @@ struct Asked {
   bool is_other_cudnn = false;        ///< the answering version is not the text's, or not the one that its framework
                                       ///< ships
   std::string by_rules_of;            ///< assumptions about the framework's release; ""
+  std::optional<FirstCudnn> first;    ///< if the text asks for it
   std::string command;                ///< the command that repeats the question
 };
 

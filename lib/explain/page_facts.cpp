@@ -193,6 +193,11 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:does|do|is|are|can|will) (?:[^?.\\n]|\\.\\d){0,100}\\b(?:supported|supports?|works?|runs?|available)\\b(?:[^?.\\n]|\\.\\d){0,100}\\bcudnn\\b(?:[^?.\\n]|\\.\\d){0,100}\\?",
       any_case());
   facts.asks_support = facts.asks && has_words(own, support);
+  static const RE2 version(
+      "\\b(?:which|what|any|minimum|minimal|least) (?:minimum |minimal |min |required )?(?:version of |release of )?cudnn\\b(?:[^?\\n]){0,60}\\b(?:needs?|needed|required?s?|supports?|supported|gives?|works?|fix(?:es)?|gets?|takes?|enables?|allows?|minimum|have|has)\\b[^?\\n]{0,120}\\?|"
+      "\\b(?:needs?|requires?) which cudnn\\b[^?\\n]{0,80}\\?",
+      any_case());
+  facts.asks_version = facts.asks && has_words(own, version);
   static const RE2 choice(
       "\\bhow (?:do|can|could|should|to|would)\\b[^?\\n]{0,80}\\b(?:switch|turn|select|choose|enabled?|disabled?|force|avoid|activate|exclude|opt)\\b[^?\\n]{0,120}\\?|"
       "\\b(?:which (?:switch|setting|option|variable)|possible to (?:select|choose|switch|turn|force)|(?:something|anything|a switch) to (?:switch|turn|select|choose))\\b[^?\\n]{0,120}\\?|"

@@ -171,7 +171,8 @@ std::string text_of_one(const Answer& result, const TextStyle& style) {
   add_frontend_engines(out, result, style);
   add_framework_notes(out, {&result}, style);
   add_uncompiled(out, result, style);
-  if (result.from) out += labelled("since", text_of(*result.from), style);
+  if (result.from)
+    out += labelled("since", text_of(*result.from) + (result.frameworks.empty() ? "" : ", for cuDNN itself"), style);
   return out;
 }
 
