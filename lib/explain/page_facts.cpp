@@ -219,13 +219,13 @@ bool TextFacts::may_be_refused() const {
 
 std::string gpu_conflict(std::string_view message, const TextFacts& facts) {
   static const RE2 limits("\\b(?:only|supported on|supports?|requires?|needs?)\\b", any_case());
-  static const RE2 sm("\\bsm[_ ]?(\\d{2,3})", any_case());
+  static const RE2 sm("\\bsm[_ ]?(\\d{2,3})(?:[^.\\d]|\\.\\D|\\.?$)", any_case()), range("\\brange\\b", any_case());
   static const RE2 and_newer(
       "or (?:newer|higher|later|above)|and (?:newer|above|later)|\\+|at least|>=|(?:GPUs? )?or newer", any_case());
   static constexpr std::pair<const char*, int> least_of[] = {
       {"\\bAmpere\\b", 80}, {"\\bHopper\\b", 90}, {"\\bBlackwell\\b", 100}};
   const auto here = facts.all_sms();
-  if (here.size() != 1 || !has_words(message, limits)) return "";
+  if (here.size() != 1 || !has_words(message, limits) || has_words(message, range)) return "";
   std::vector<int> allowed;
   each_match(sm, message,
              [&](const std::string* words, size_t) { allowed.push_back(parse_number<int>(words[1]).value_or(0)); });
