@@ -108,11 +108,11 @@ TEST_CASE("explain: the innermost of several problems comes first", "[explain]")
 TEST_CASE("explain: a loader error is fixed by a package and a path", "[explain]") {
   const Run missing =
       run_attnprobe("explain 'ImportError: libcudnn.so.9: cannot open shared object file: No such file or directory'");
-  CHECK_THAT(missing.out, StartsWith("A library of cuDNN is missing"));
+  CHECK_THAT(missing.out, StartsWith("cuDNN, or a library that it needs, was not found"));
   CHECK_THAT(missing.out, ContainsSubstring("LD_LIBRARY_PATH"));
   CHECK_FALSE(contains(missing.out, "undefined symbol"));
   const Run symbol = run_attnprobe("explain 'ImportError: libcudnn_ops.so.9: undefined symbol: cudnnGetLibConfig'");
-  CHECK_THAT(symbol.out, StartsWith("Parts of two versions of cuDNN are mixed"));
+  CHECK_THAT(symbol.out, StartsWith("Parts of two versions are mixed"));
 }
 
 TEST_CASE("explain: the fix comes before the message, however long that is", "[explain]") {
