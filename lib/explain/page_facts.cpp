@@ -206,7 +206,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       any_case());
   facts.asks_choice = facts.asks && has_words(own, choice);
   static const RE2 other(
-      "(?m)(?:^|[.?!,;-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
+      "(?m)(?:^|[.?!,;:-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
       any_case());
   facts.asks_other = facts.asks && has_words(own, other);
 }

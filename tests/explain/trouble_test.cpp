@@ -300,6 +300,72 @@ TEST_CASE("A question whether attention is supported at all is asked with usual 
   CHECK(asked_answer_to("RTX 4090: how do I make cuDNN attention faster?").refusals.empty());
 }
 
+TEST_CASE("A question about the choice of a kernel is answered by the rule of the release", "[explain]") {
+  const TextAnswer chosen = asked_answer_to("Transformer Engine 2.9, attention: does it use cuDNN by default?");
+  CHECK_THAT(chosen.refusals.at(0).headline, ContainsSubstring("from Hopper on FusedAttention (cuDNN) before"));
+  CHECK_THAT(chosen.refusals.at(0).next, ContainsSubstring("to exclude it: NVTE_FUSED_ATTN=0"));
+  CHECK_THAT(asked_answer_to("torch.nn.attention.varlen in 2.15: how do I turn cuDNN off?").refusals.at(0).next,
+             ContainsSubstring("enable_cudnn_sdp(False)"));
+  CHECK(asked_answer_to("PyTorch attention with cuDNN is NaN. How do I turn that off?").refusals.empty());
+  CHECK(asked_answer_to("How do I turn cuDNN attention off?").refusals.empty());
+}
+
+TEST_CASE("A question which cuDNN is needed is answered by every release's rules", "[explain]") {
+  const TextAnswer packed = asked_answer_to(
+      "Transformer Engine 2.20, RTX 5090, packed sequences (THD), fused attention. Which cuDNN do I need?");
+  CHECK(packed.refusals.at(0).headline ==
+        "By rule, it takes cuDNN 9.18.1 or newer with Transformer Engine 2.20.2 on rtx5090");
+  CHECK_THAT(packed.refusals.at(0).means, ContainsSubstring("refuses THD on sm_120 with cuDNN 9.18.0"));
+  CHECK_THAT(
+      asked_answer_to("RTX 4090, bf16, causal attention: which cuDNN version supports it?").refusals.at(0).headline,
+      ContainsSubstring("every known cuDNN 9 takes this attention on rtx4090, except cuDNN 9.10.0, 9.10.1"));
+  CHECK_THAT(asked_answer_to("bf16 attention on a T4: does any cuDNN support it?").refusals.at(0).headline,
+             ContainsSubstring("no known cuDNN takes this attention on t4"));
+  CHECK(asked_answer_to("RTX 4090, bf16 attention: which cuDNN is loaded?").refusals.empty());
+}
+
+TEST_CASE("Another kernel that runs instead is said at once", "[explain]") {
+  const TextAnswer refused = asked_answer_to(
+      "B200, Transformer Engine 2.20, cuDNN 9.19.0: training with head_dim 256 is refused by fused attention");
+  CHECK_THAT(refused.refusals.at(0).headline, ContainsSubstring("FlashAttention or unfused attention runs instead"));
+  CHECK_THAT(refused.refusals.at(0).means, ContainsSubstring("refuses it too"));
+}
+
+TEST_CASE("A cause is established only if the message has no other", "[explain]") {
+  CHECK_FALSE(answer_to("libcudnn.so.9: cannot open shared object file").refusals.at(0).is_cause_known);
+  const std::string kernels =
+      "UserWarning: Memory efficient kernel not used because: (x)\nUserWarning: Expected query, key and value to all be "
+      "of dtype: {Half, BFloat16}. Got Query dtype: float\nRuntimeError: No available kernel. Aborting execution.";
+  CHECK(answer_to(kernels).refusals.at(0).is_cause_known);
+  // Values of the rule that the line does not show are left out.
+  const std::string types =
+      "Expected query, key and value to all be of dtype: {Half, BFloat16}. Got Query dtype: float";
+  CHECK(answer_to(types).refusals.at(0).means == "PyTorch refuses the data type …, or mixed types.");
+}
+
+TEST_CASE("Features of another kernel and of a further question are not the call's", "[explain]") {
+  const auto tells = [&](const std::string& text, const char* field) {
+    return read_question(text, facts_of(text)).tells(field);
+  };
+  CHECK_FALSE(tells("FlashAttention aligns it bottom right, is cuDNN's attention the same?", "mask"));
+  CHECK_FALSE(tells("cuDNN attention with a window is slow, although for plain causal it is the best", "mask"));
+  CHECK_FALSE(tells("Which cuDNN attention is deterministic, and does it work with a bias?", "bias"));
+  CHECK_FALSE(tells("Does cuDNN attention take packed sequences there? And does it work with a sink?", "sink"));
+  CHECK(tells("Does cuDNN attention work with a bias?", "bias"));
+  CHECK(facts_of("On SM100 the causal paged attention skips pages").sms == std::vector<int>{100});
+  CHECK(facts_of("attention is supported on SM100").sms.empty());
+  CHECK(facts_of("H100: attention on sm_100 differs").sms.empty());
+  const std::string prefill = "Does cudnn_batch_prefill_with_kv_cache take head_dim 256?";
+  CHECK(read_question(prefill, facts_of(prefill)).framework.starts_with("flashinfer"));
+}
+
+TEST_CASE("A message's limits on GPUs are read with their points and ranges", "[explain]") {
+  CHECK(gpu_conflict("needs sm 12.0", facts_of("attention on an RTX 5090")).empty());
+  CHECK(
+      gpu_conflict("supports compute capabilities in the range [sm80, sm90]", facts_of("attention, RTX 3090")).empty());
+  CHECK_FALSE(gpu_conflict("XQA runs only on sm_90, sm_100", facts_of("attention, RTX 3090")).empty());
+}
+
 TEST_CASE("An accepted call answers neither why nor which", "[explain]") {
   const std::string call = "H100, JAX 0.7, bf16, cuDNN attention with q of shape (2, 4096, 16, 128). ";
   CHECK(asked_answer_to(call + "Does it support that?").refusals.at(0).id == "accepted");
@@ -322,7 +388,8 @@ TEST_CASE("Advice suits the asker: not the builder's, and not a setting that sta
   CHECK_THAT(in_engine.refusals.at(0).next, ContainsSubstring("NVTE_FUSED_ATTN=0"));
   const std::string handle = "Could not create cudnn handle: CUDNN_STATUS_INTERNAL_ERROR";
   CHECK_THAT(answer_to(handle).refusals.at(0).next, ContainsSubstring("PREALLOCATE"));
-  CHECK(answer_to(handle + "\ntried XLA_PYTHON_CLIENT_PREALLOCATE=false").refusals.at(0).next == "attnprobe doctor");
+  CHECK(answer_to(handle + "\ntried XLA_PYTHON_CLIENT_PREALLOCATE=false").refusals.at(0).next ==
+        "attnprobe doctor checks driver and cuDNN");
 }
 
 TEST_CASE("Facts are read in tables, calls and other scripts, and not from other words", "[explain]") {
