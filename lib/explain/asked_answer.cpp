@@ -252,29 +252,6 @@ const Refusal* message_of(const TextAnswer& answer) {
   return found == answer.refusals.end() ? nullptr : &*found;
 }
 
-// Whether the text is about an attention that is not cuDNN's SDPA: it names another kernel, and cuDNN at most among its
-// packages and libraries.
-bool is_about_another_kernel(std::string_view page) {
-  static const RE2 linear("linear[_ ]attention|kimi_delta|\\bKDA\\b|gated[_ ]delta", any_case()),
-      softmax("sdpa|scaled_dot_product|dot_product_attention|flash|softmax", any_case());
-  static const RE2 other(
-      "flex_?attention|flex attention|EFFICIENT_ATTENTION|memory[- _]efficient attention|xformers|"
-      "\\bflashinfer\\.(?:prefill|decode|single|batch)|\\bBatch(?:Prefill|Decode)With\\w+Wrapper|\\bpaddle\\.nn\\b|\\bimport (?:paddle|mlx)\\b|\\bggml_|magi_attention",
-      any_case());
-  static const RE2 listed("^[^\\n]*(?:nvidia[-_]cudnn|libcudnn\\w*\\.so|cudnn version|cudnn64_|cudnn_\\w+64_)[^\\n]*$",
-                          any_case()),
-      cudnn("cudnn", any_case());
-  if (has_words(page, linear)) return !has_words(page, softmax);
-  if (!has_words(page, other)) return false;
-  for (size_t begin = 0; begin < page.size();) {
-    const size_t end = std::min(page.find('\n', begin), page.size());
-    const std::string_view line = page.substr(begin, end - begin);
-    if (has_words(line, cudnn) && !has_words(line, listed)) return false;
-    begin = end + 1;
-  }
-  return true;
-}
-
 // Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked) {
   for (const auto& bug : asked.bugs) {
@@ -301,11 +278,6 @@ std::string whom_asked(const Asked& asked) {
   if (!asked.assumed.empty()) text += fmt::format("; assumed: {}", fmt::join(asked.assumed, ", "));
   if (!asked.by_rules_of.empty()) text += "; " + asked.by_rules_of;
   return text;
-}
-
-// HLO in which XLA computes attention itself; its shapes are of any operation.
-bool is_hlo_without_cudnn(std::string_view page) {
-  return page.find("HloModule") != std::string_view::npos && page.find("__cudnn$fmha") == std::string_view::npos;
 }
 
 namespace {

@@ -98,6 +98,12 @@ std::vector<std::string> cudnns_brought(const TextFacts& facts);
 /// A plain description of a graph by its name: "forward attention …"; "" for a name without a known meaning.
 std::string graph_in_words(const std::string& name);
 
+/// Whether the text is about an attention that is not cuDNN's SDPA: it names another kernel, and cuDNN at most among its packages and libraries.
+bool is_about_another_kernel(std::string_view page);
+
+/// HLO in which XLA computes attention itself; its shapes are of any operation.
+bool is_hlo_without_cudnn(std::string_view page);
+
 /// Whether a line names another operation, and not attention: "test_conv_bias.py: CUDNN_STATUS_NOT_SUPPORTED".
 bool is_of_another_operation(std::string_view line);
 

@@ -1,0 +1,153 @@
+// What a text is about: the operation, the graphs and kernels, and whose attention.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/number.hpp"
+#include "explain/placed_facts.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+bool is_other_operation(const std::string& name) {
+  return name.find("Conv") != std::string::npos || name.find("Norm") != std::string::npos;
+}
+
+size_t count_of(const std::string& text, std::string_view word) {
+  size_t count = 0;
+  for (size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + word.size())) ++count;
+  return count;
+}
+
+// fprop has two matmuls, bprop has five.
+size_t matmuls_of(const std::string& graph) {
+  return count_of(graph, "Matmul");
+}
+
+// The names of cuDNN's kernels show what they compute.
+bool is_kernel_of_attention(const std::string& kernel) {
+  return kernel.find("sdpa") != std::string::npos || kernel.find("flash") != std::string::npos ||
+         kernel.find("mha") != std::string::npos;
+}
+
+struct NamedOperation {
+  NamedOperation(const char* known_as, const char* pattern) : name(known_as), words(pattern, any_case()) {}
+  std::string name;
+  RE2 words;
+};
+
+const auto& operations() {
+  static const NamedOperation all[] = {
+      {"a convolution",
+       "(?:\\b|_)conv(?:olution(?:al)?)?s?(?:[123]d)?(?:\\b|_)|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP|cudnnConv"},
+      {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|\\bNV ?FP4\\b|cudnn_generated_\\w*matmul"},
+      {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
+      {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
+      {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
+  };
+  return all;
+}
+
+}  // namespace
+
+// The subject of the text. Convolutions and matmuls have the same statuses and messages.
+void add_subject(PlacedFacts& place) {
+  static const RE2 kernels("\\b(cudnn_generated_\\w{8,160})", any_case());
+  each_match(kernels, place.text,
+             [&](const std::string* words, size_t at) { place.add(place.facts.kernels, words[1], at); });
+  static const RE2 attention(
+      "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|\\bsdp_kernel\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
+      "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\bq(?:uery)?\\b[^\\n]{0,60}[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\b[sd]_(?:q|kv|qk|v)\\b|"
+      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor",
+      any_case());
+  static const RE2 cudnn("cudnn", any_case());
+  place.facts.speaks_of_attention = place.facts.speaks_of_attention || has_words(place.text, attention);
+  place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
+  // Neither a program's options, "--xla_gpu_enable_triton_gemm=false", nor what works: "the matmul succeeded".
+  static const RE2 last_word("(\\S*)$", exact_case()),
+      works("^\\w* (?:\\w+ )?(?:succeed(?:s|ed)|pass(?:es|ed)|works)\\b", any_case());
+  for (const NamedOperation& operation : operations())
+    each_match(operation.words, place.text, [&](const std::string* words, size_t at) {
+      const size_t begin = at - std::min<size_t>(at, 64), end = at + words[0].size();
+      std::string before;
+      RE2::PartialMatch(piece(place.text.substr(begin, at - begin)), last_word, &before);
+      if (before.find("--") == std::string::npos && !has_words(place.text.substr(end, 32), works))
+        add_fact(place.facts.other_operations, operation.name);
+    });
+  static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
+  static const RE2 errors(
+      "\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$|\\n| |\\()|Fatal Python error|Exception Message:");
+  place.facts.has_frames = place.facts.has_frames || has_words(place.text, frames);
+  place.facts.has_error = place.facts.has_error || has_words(place.text, errors);
+  static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());
+  each_match(engines, place.text,
+             [&](const std::string* words, size_t) { add_fact(place.facts.engines, number_of(words[1])); });
+  static const RE2 graphs(
+      "\\b((?:[A-Za-z]+_){0,12}(?:Matmul|ConvFwd|ConvBwdData|ConvBwdFilter|SDPA_FWD|SDPA_BWD)_\\w*)");
+  each_match(graphs, place.text,
+             [&](const std::string* words, size_t at) { place.add(place.facts.graphs, words[1], at); });
+}
+
+bool is_about_another_kernel(std::string_view page) {
+  static const RE2 linear("linear[_ ]attention|kimi_delta|\\bKDA\\b|gated[_ ]delta", any_case()),
+      softmax("sdpa|scaled_dot_product|dot_product_attention|flash|softmax", any_case());
+  static const RE2 other(
+      "flex_?attention|flex attention|EFFICIENT_ATTENTION|memory[- _]efficient attention|xformers|"
+      "\\bflashinfer\\.(?:prefill|decode|single|batch)|\\bBatch(?:Prefill|Decode)With\\w+Wrapper|\\bpaddle\\.nn\\b|\\bimport (?:paddle|mlx)\\b|\\bggml_|magi_attention",
+      any_case());
+  static const RE2 listed("^[^\\n]*(?:nvidia[-_]cudnn|libcudnn\\w*\\.so|cudnn version|cudnn64_|cudnn_\\w+64_)[^\\n]*$",
+                          any_case()),
+      cudnn("cudnn", any_case());
+  if (has_words(page, linear)) return !has_words(page, softmax);
+  if (!has_words(page, other)) return false;
+  for (size_t begin = 0; begin < page.size();) {
+    const size_t end = std::min(page.find('\n', begin), page.size());
+    const std::string_view line = page.substr(begin, end - begin);
+    if (has_words(line, cudnn) && !has_words(line, listed)) return false;
+    begin = end + 1;
+  }
+  return true;
+}
+
+bool is_hlo_without_cudnn(std::string_view page) {
+  return page.find("HloModule") != std::string_view::npos && page.find("__cudnn$fmha") == std::string_view::npos;
+}
+
+bool is_of_another_operation(std::string_view line) {
+  static const RE2 attention("attention|attn|sdpa|flash|fmha", any_case());
+  return !has_words(line, attention) && std::ranges::any_of(operations(), [&](const NamedOperation& operation) {
+    return has_words(line, operation.words);
+  });
+}
+
+std::string kernel_in_words(const std::string& name) {
+  if (!is_kernel_of_attention(name)) return "of cuDNN, but not attention";
+  static const RE2 architecture("sm(\\d{2,3})");
+  std::string words = "cuDNN's attention";
+  if (name.find("bprop") != std::string::npos) words += ", backward";
+  if (name.find("fprop") != std::string::npos) words += ", forward";
+  if (std::string sm; RE2::PartialMatch(name, architecture, &sm)) words += ", for sm_" + sm;
+  return words;
+}
+
+std::string graph_in_words(const std::string& name) {
+  if (is_other_operation(name)) return "no attention (a convolution or a normalisation)";
+  std::string words;
+  if (name.find("SDPA_FWD") != std::string::npos)
+    words = "forward attention as one operation (sdpa_unified)";
+  else if (name.find("SDPA_BWD") != std::string::npos)
+    words = "backward attention as one operation";
+  else if (matmuls_of(name) == 2 && name.find("Reduction") != std::string::npos)
+    words = name.find("LOG") != std::string::npos ? "forward attention with statistics, for training (sdpa_composite)"
+                                                  : "forward attention (sdpa_composite)";
+  else if (matmuls_of(name) == 5)
+    words = "backward attention (sdpa_composite)";
+  else
+    return "";
+  if (name.find("RNG") != std::string::npos) words += ", with dropout";
+  if (name.find("GEN_INDEX") != std::string::npos)
+    words += ", with a mask made from positions (causal, window, padding)";
+  return words;
+}
+
+}  // namespace attnprobe::explain
