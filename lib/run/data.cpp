@@ -105,9 +105,10 @@ class Planner {
         if (d.uid == group[i]->uid) d.shares = Sharing{group[0]->uid, static_cast<int64_t>(i) * together};
   }
 
-  // Paged K has no length of its own. It comes from a mask or a bias; otherwise every block may be full.
+  // Paged K has no length of its own. It comes from V, a mask or a bias; otherwise every block may be full.
   int64_t keys_of(const graph::SdpaForward& f) const {
     if (!f.page_table_k) return at(f.k).dims[2];
+    if (!f.page_table_v) return at(f.v).dims[2];
     return f.score_input ? at(*f.score_input).dims[3] : at(*f.page_table_k).dims[2] * at(f.k).dims[2];
   }
 
@@ -199,19 +200,25 @@ class Planner {
     return last + 1;
   }
 
-  // K may be transposed.
-  static size_t token_axis(const Tensor& t) { return t.dims[3] > 1 && t.strides[3] > t.strides[2] ? 3 : 2; }
+  // K and V may be transposed, even for one token.
+  static size_t token_axis(const Tensor& t) {
+    const bool is_transposed = is_one_of(t.role, {Role::k_transposed, Role::v_transposed});
+    return is_transposed || (t.dims[3] > 1 && t.strides[3] > t.strides[2]) ? 3 : 2;
+  }
   static int64_t token_stride(const Tensor& t) { return t.strides[token_axis(t)]; }
   static bool is_by_head(const Tensor& t) { return t.dims[1] > 1 && t.strides[1] > token_stride(t); }
 
   // `tokens`: elements from the first token of a head to the end of its last token.
   static int64_t ragged_extent(const Tensor& t, int64_t tokens) {
-    if (!is_by_head(t)) return tokens;
-    if (tokens > t.strides[1])
+    const bool by_head = is_by_head(t);
+    const int64_t stride = by_head ? t.strides[1] : token_stride(t);
+    const int64_t taken = by_head ? tokens : t.dims[1] > 1 ? t.dims[1] * t.strides[1] : 0;
+    if (taken > stride)
       throw Error(ErrorKind::usage,
-                  fmt::format("heads of {} (uid {}) overlap: their stride is {}, and the tokens of "
-                              "all sequences take {} elements",
-                              t.name.empty() ? "a ragged tensor" : t.name, t.uid, t.strides[1], tokens));
+                  fmt::format("{} of {} (uid {}) overlap: their stride is {}, and the {} take {} elements",
+                              by_head ? "heads" : "tokens", t.name.empty() ? "a ragged tensor" : t.name, t.uid, stride,
+                              by_head ? "tokens of all sequences" : "heads", taken));
+    if (!by_head) return tokens;
     return (t.dims[1] - 1) * t.strides[1] + tokens;
   }
 

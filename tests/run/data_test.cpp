@@ -17,9 +17,8 @@ struct Planned {
   graph::OpGraph graph;
   run::GraphData data;
 
-  explicit Planned(const char* members) {
-    const std::string config = fmt::format(
-        R"({{"pattern": "sdpa_unified", "batch": 2, "heads": 2, "seqlen": 128, "head_dim": 64, {}}})", members);
+  explicit Planned(const char* members, const char* sizes = R"("pattern": "sdpa_unified", "seqlen": 128)") {
+    const std::string config = fmt::format(R"({{"batch": 2, "heads": 2, "head_dim": 64, {}, {}}})", sizes, members);
     const auto spec = attention::parse_configs(config, "test").front().spec;
     graph = build::build_graph(spec, {{9, 28, 0}, 100}).graph;
     run::RunOptions options;
@@ -56,6 +55,24 @@ TEST_CASE("A sequence of a paged cache is not longer than the scores of its mask
     CHECK(cut.of("seq_len_kv").integers.at(1) <= 128);
   }
   CHECK(Planned(R"("paged": {"block_size": 256}, "mask": "padding")").of("seq_len_kv").integers.at(0) == 256);
+}
+
+TEST_CASE("A dense V limits the lengths of a paged K", "[run]") {
+  const Planned dense(R"("paged": {"block_size": 256, "v": false}, "mask": "padding")");
+  CHECK(dense.of("seq_len_kv").integers.at(0) == 128);
+}
+
+TEST_CASE("The tokens of a transposed K are counted along its last axis, even a single one", "[run]") {
+  const Planned one(R"("layout": "thd", "mask": {"padding": true, "seqlens_q": [3, 2], "seqlens_kv": [1, 1]})",
+                    R"("pattern": "sdpa_composite", "seqlen_q": 3, "seqlen_kv": 1)");
+  CHECK(one.of("offsets of K").integers == std::vector<int64_t>{0, 2 * 64, 2 * 2 * 64});
+}
+
+TEST_CASE("Ragged tensors whose heads or tokens overlap are refused", "[run]") {
+  CHECK_THROWS_WITH(
+      Planned(R"("layout": "thd", "stats": true, "stats_layout": "bhsd", "mask": "padding")",
+              R"("pattern": "sdpa_unified", "seqlen_q": 1, "seqlen_kv": 128)"),
+      ContainsSubstring("tokens of Stats") && ContainsSubstring("their stride is 1, and the heads take 2"));
 }
 
 TEST_CASE("Ragged offsets in tokens are the prefix sums, and determine the memory", "[run]") {

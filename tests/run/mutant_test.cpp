@@ -344,6 +344,12 @@ TEST_CASE("uncertain signs, exponents and 16-bit sums have a tolerance", "[run]"
   CHECK(std::fabs(sums[1] - whole) < 1e-6 * whole);
 }
 
+TEST_CASE("A quotient by a certain zero is exact, by an uncertain one it is anything", "[run]") {
+  using namespace run::kernels;
+  CHECK(pointwise_variance(mode_DIV, 0, 0, 0, 0, 0, 0) == 0);
+  CHECK(std::isinf(pointwise_variance(mode_DIV, 0, 0, 0, 0, 0, 1e-12)));
+}
+
 // cuDNN returns 1e-7 for these, and a relative limit on zero allows no error.
 TEST_CASE("gradients of zero have a rounding tolerance", "[run]") {
   for (const char* config :

@@ -64,12 +64,15 @@ ATTNPROBE_BOTH Real variance(const View& v, const Place& p, Real x) {
   return v.error == 0 && v.unit == 0 ? (Real)0 : variance(v, locate(v, p), x);
 }
 
-/// A masked score has no error. A value that could be anything has infinite variance.
-ATTNPROBE_BOTH void store_variance(const View& v, const Place& p, Real value, Real variance) {
+/// A masked score has no error. A value that could be anything has an infinite deviation.
+ATTNPROBE_BOTH void store_deviation(const View& v, const Place& p, Real value, Real deviation) {
   if (v.error == 0) return;
-  ((Real*)(v.data + v.error))[locate(v, p)] = !is_number(value) || variance == 0 ? (Real)0
-                                              : is_number(variance)              ? sqrt(variance)
-                                                                                 : ATTNPROBE_INFINITY;
+  ((Real*)(v.data + v.error))[locate(v, p)] = !is_number(value)      ? (Real)0
+                                              : is_number(deviation) ? deviation
+                                                                     : ATTNPROBE_INFINITY;
+}
+ATTNPROBE_BOTH void store_variance(const View& v, const Place& p, Real value, Real variance) {
+  store_deviation(v, p, value, sqrt(variance));
 }
 
 #ifndef __CUDACC_RTC__

@@ -57,6 +57,14 @@ struct Signed {
   Real above, below;
 };
 
+/// Variances of a reduction are in these units, because squares of tiny deviations would underflow in f32.
+ATTNPROBE_BOTH Real reduction_scale() {
+  return (Real)4294967296.0;  // 2^32
+}
+ATTNPROBE_BOTH Real scaled_variance(const View& v, const Place& p, Real x) {
+  return variance(v, p, x) * square(reduction_scale());
+}
+
 /// The combination of some elements of X.
 struct Partial {
   Real value, variance;
@@ -126,7 +134,8 @@ ATTNPROBE_BOTH void add_term(Signed& terms, Real x) {
 ATTNPROBE_BOTH Real partial_sums_variance(const ReduceArgs& a, const Signed& terms, Index count) {
   const Real largest = terms.above > terms.below ? terms.above : terms.below;
   if (a.op != reduce_ADD || largest == 0 || count < 2) return (Real)0;
-  return (Real)(count - 1) * (square((Real)a.x.unit * largest) + square((Real)a.x.smallest));
+  const Real scale = reduction_scale();
+  return (Real)(count - 1) * (square(scale * (Real)a.x.unit * largest) + square(scale * (Real)a.x.smallest));
 }
 
 /// A maximum is as uncertain as its most uncertain input; a sum adds the variances.
@@ -157,7 +166,8 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
       const Real x = load(a.x, q);
       sum.value = reduce_join(a.op, sum.value, reduce_element(a.op, x));
       if (a.y.error == 0 || !is_number(x)) continue;
-      sum.variance = reduce_join_variance(a.op, sum.variance, variance(a.x, q, x) + roundings * square(f32_unit() * x));
+      sum.variance = reduce_join_variance(
+          a.op, sum.variance, scaled_variance(a.x, q, x) + roundings * square(reduction_scale() * f32_unit() * x));
       add_term(sum.terms, x);
     }
     a.partial[i] = sum;
@@ -171,7 +181,7 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i);
     Real value = a.keep != 0 ? load(a.y, p) : reduce_start(a.op);
-    Real variances = a.keep != 0 ? variance(a.y, p, value) : (Real)0;
+    Real variances = a.keep != 0 ? scaled_variance(a.y, p, value) : (Real)0;
     Signed terms = {0, 0};
     if (a.keep != 0 && a.kept != nullptr) terms = a.kept[i];
     variances -= partial_sums_variance(a, terms, a.before);
@@ -191,7 +201,7 @@ ATTNPROBE_BOTH void reduce_join_parts(const ReduceArgs& a, Index thread, Index t
     }
     if (a.op == reduce_NORM2) value = sqrt(value);
     store(a.y, p, value);
-    store_variance(a.y, p, value, variances);
+    store_deviation(a.y, p, value, sqrt(variances) / reduction_scale());
   }
 }
 

@@ -153,7 +153,9 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
     case mode_MUL:
       return (vx == 0 ? (Real)0 : b * b * vx) + (vb == 0 ? (Real)0 : x * x * vb) + rounding;
     case mode_DIV:
-      return b == 0 ? (Real)0 : (vx + y * y * vb) / (b * b) + rounding;
+      // By an exact zero, the sum of a fully masked row, the quotient is exact; by an uncertain zero, it is anything.
+      if (b == 0) return vb == 0 ? (Real)0 : ATTNPROBE_INFINITY;
+      return (vx + y * y * vb) / (b * b) + rounding;
     case mode_MAX:
       return x > b ? vx : vb;
     case mode_MIN:

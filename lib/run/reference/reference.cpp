@@ -30,6 +30,18 @@ bool gives_exact(PointwiseMode mode, const kernels::PointwiseArgs& args) {
   return moves && args.x.error == 0 && args.b.error == 0;
 }
 
+// The factors of matrix products, and the tensors that they only transpose.
+std::set<Uid> factors_of(const OpGraph& graph) {
+  std::set<Uid> factors;
+  for (const auto& operation : graph.operations)
+    if (const auto* matmul = std::get_if<graph::Matmul>(&operation)) factors.insert({matmul->a, matmul->b});
+  for (const auto& operation : graph.operations)
+    if (const auto* reshape = std::get_if<graph::Reshape>(&operation);
+        reshape != nullptr && factors.count(reshape->y) > 0)
+      factors.insert(reshape->x);
+  return factors;
+}
+
 class Evaluation {
  public:
   Evaluation(Device& device, const OpGraph& graph, const Inputs& inputs)
@@ -37,7 +49,8 @@ class Evaluation {
         graph_(graph),
         inputs_(inputs),
         slicing_(graph, device.real()),
-        multiplied_(multiplied_in(graph)) {
+        multiplied_(multiplied_in(graph)),
+        factors_(factors_of(graph)) {
     put_scalars();
     for (const auto& operation : graph.operations)
       for (const auto& port : ports(operation)) {
@@ -208,8 +221,12 @@ class Evaluation {
       return;
     }
     kernels::PointwiseArgs args{};
-    args.x = operand(op.x);
-    args.b = operand(op.dy ? op.dy : op.b);
+    // For dS, kernels multiply by the P that they rounded for dV: below 6e-5, f16 has few bits.
+    const auto rounded_for = [&](const std::optional<Uid>& uid) {
+      return op.mode == PointwiseMode::MUL && uid && factors_.count(*uid) > 0 ? multiplied_ : DataType::f32;
+    };
+    args.x = operand(op.x, rounded_for(op.x));
+    args.b = operand(op.dy ? op.dy : op.b, rounded_for(op.b));
     args.t = view(op.t);
     if (op.mode == PointwiseMode::ADD || op.mode == PointwiseMode::SUB) {
       args.x = without_shift(args.x, op.x);
@@ -342,6 +359,7 @@ class Evaluation {
   const Inputs& inputs_;
   Slicing slicing_;
   DataType multiplied_;
+  std::set<Uid> factors_;
   Slice slice_;
   std::set<Uid> shifts_, stored_;  // row maxima; tensors already rounded to their type
   Memory scalar_memory_;
