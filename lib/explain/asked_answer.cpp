@@ -32,8 +32,11 @@ bool is_kept_off(const rules::GateAnswer& gate) {
 
 // Why cuDNN or its front end refuses a call that a gate refuses too; "" if they accept it.
 std::string inner_refusal(const answer::Answer& result) {
-  if (result.frontend && result.frontend->refuses)
-    return fmt::format("cudnn-frontend {} refuses it too: {}", result.frontend->version, result.frontend->message);
+  if (result.frontend && result.frontend->refuses) {
+    const size_t end = result.frontend->message.find_last_not_of(". ");
+    return fmt::format("cudnn-frontend {} refuses it too: {}", result.frontend->version,
+                       result.frontend->message.substr(0, end + 1));
+  }
   if (!result.requirements.empty()) return result.requirements.front().text;
   if (result.usable != answer::Usable::no || !result.root_cause || result.verdict == answer::Verdict::crashed)
     return "";
@@ -56,7 +59,7 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
     if (!first.message.empty())
       refusal.means += fmt::format("{}'s own message for it begins \"{}\".", gate.title, trim(first.message));
     refusal.next = first.change;
-    if (!gate.taken_from.empty())
+    if (!gate.taken_from.empty() && inner_refusal(result).empty())
       refusal.help = fmt::format("{} {} does not refuse it", gate.framework, gate.taken_from);
     refusal.source = first.source.text;
     return refusal;
@@ -165,8 +168,9 @@ Refusal first_version(const Asked& asked) {
   std::string headline = first.version.empty()  ? "By rule, no known cuDNN takes this attention"
                          : first.before.empty() ? "By rule, every known cuDNN 9 takes this attention"
                                                 : fmt::format("By rule, it takes cuDNN {} or newer", first.version);
-  Refusal refusal =
-      reading("first-cudnn", Layer::cudnn_engine, "cuDNN", fmt::format("{}{} on {}", headline, who, result.target.id));
+  Refusal refusal = reading("first-cudnn", Layer::cudnn_engine, "cuDNN",
+                            fmt::format("{}{}{} on {}", headline, first.is_forward_only ? " for the forward pass" : "",
+                                        who, result.target.id));
   if (!first.excepted.empty()) refusal.headline += fmt::format(", except cuDNN {}", fmt::join(first.excepted, ", "));
   if (!first.before.empty()) refusal.means = fmt::format("{}.", first.before);
   refusal.source = "by rule";
@@ -353,7 +357,9 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     static_cast<Place&>(*found) = *message;
   } else {
     const bool may_be_refused = facts.may_be_refused();
-    if (asked.first && message == nullptr && may_be_refused) found = first_version(asked);
+    if (asked.first && message == nullptr && may_be_refused &&
+        (facts.asks_version || asked.is_established || is_told(asked)))
+      found = first_version(asked);
     // Otherwise every text would have them.
     if (!facts.target().empty() && !cudnns_told(facts).empty()) add_bugs(answer, asked);
     if (found) {

@@ -306,7 +306,23 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
       variants.push_back({Variant::Of::missing, "the GPU"});
     }
   Asked asked = weighed(std::move(results), variants, facts.trouble);
-  if (facts.asks_version && gpu.is_named) asked.first = first_cudnn(*question, gpu.target, gates);
+  // A refusal in a text that names no cuDNN depends on it.
+  const bool is_refused = !refusals_of(asked.result).empty(),
+             is_untold = cudnns_told(facts).empty() && (is_refused || facts.trouble == Trouble::refused);
+  if (facts.asks_version || is_untold) {
+    FirstCudnn first = first_cudnn(*question, gpu.target, gates);
+    // If this cuDNN refuses what the rules allow, they do not know the version with a fix.
+    const bool is_known =
+        !is_refused || first.version.empty() || CudnnVersion::parse(first.version).value() > asked.result.cudnn_version;
+    const bool depends = is_untold && is_known && !first.version.empty() && !first.before.empty();
+    if (depends && is_refused && !gpu.is_named) {
+      asked.is_established = false;
+      if (asked.depends_on.empty()) asked.depends_on = "the version of cuDNN";
+    }
+    first.is_forward_only =
+        std::ranges::any_of(untold, [](const Usual* usual) { return std::string_view(usual->field) == "pass"; });
+    if (gpu.is_named && is_known && (facts.asks_version || depends)) asked.first = std::move(first);
+  }
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
   static const std::set<std::string> plain{"batch",       "heads_q",    "heads_kv", "seqlen_q", "seqlen_kv",

@@ -36,6 +36,7 @@ struct FirstCudnn {
   std::string version;                ///< the first one: "9.18.1"; "": none
   std::string before;                 ///< why the one before it does not; "" if there is none
   std::vector<std::string> excepted;  ///< later ones that do not
+  bool is_forward_only = false;       ///< the text names no pass, and the backward pass was not asked
 };
 
 /// The answer to a text's question.

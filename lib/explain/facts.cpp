@@ -33,11 +33,11 @@ bool is_left_behind(const PlacedFacts& place, size_t at) {
 void add_gpus(PlacedFacts& place) {
   static const RE2 names(
       "\\b(?:\\d{1,4} ?x ?)?((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|[345]0[678]0 ?Ti(?: ?SUPER)?|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
-      "GB10|DGX Spark|Jetson (?:AGX )?Thor)\\b",
+      "GB10|DGX Spark|Jetson (?:AGX )?Thor)s?\\b",
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
   static const RE2 short_names(
-      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
+      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
   static const RE2 family("\\b(?:[Oo]n|[Mm]y|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b", exact_case());
   static constexpr std::pair<std::string_view, const char*> one_of_family[] = {
@@ -103,7 +103,7 @@ void add_sms(PlacedFacts& place) {
   });
   // From messages about the present GPU, not about a requirement.
   static const RE2 of_gpus(
-      "(?:Attempting to run on a sm ?|with CUDA capability sm_|device_compute_capability\\W{1,4}|"
+      "(?:Attempting to run on a sm ?|with CUDA capability sm_|Current SM version: |device_compute_capability\\W{1,4}|"
       "compute[_ ]capability[^\\w<>]{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
       any_case());
   each_match(of_gpus, place.text, [&](const std::string* words, size_t at) {
@@ -222,7 +222,8 @@ void add_facts(TextFacts& facts, std::string_view text, int64_t first_line) {
   add_sms(place);
   add_versions(place);
   add_subject(place);
-  for (const auto& id : place.gpus) add_fact(facts.gpus, id);
+  if (facts.all_sms().empty())
+    for (const auto& id : place.gpus) add_fact(facts.gpus, id);
   for (const auto& version : place.versions) add_fact(facts.versions, version);
   for (const auto& release : place.frameworks) add_fact(facts.frameworks, release);
 }

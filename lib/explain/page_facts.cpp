@@ -184,7 +184,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   // Headings and questions of an issue's form are not the writer's.
   static const RE2 question("(?m)^(?:[^#*\\n][^\\n]{0,400})?\\?(?:\\s|$)", exact_case()),
       of_form(
-          "(?i)Is your feature request related to a problem\\?|What happened\\?|What did you expect[^\\n?]*\\?|How (?:can|do) we reproduce[^\\n?]*\\?|What version[^\\n?]*\\?|Could this error message be improved\\?");
+          "(?i)Is your feature request related to a problem\\?|What happened\\?|What did you expect[^\\n?]*\\?|How (?:can|do) we reproduce[^\\n?]*\\?|What version[^\\n?]*\\?|Could this error message be improved\\?|Was the plugin compiled on a compatible CUDA and SM version\\?");
   std::string own(page);
   RE2::GlobalReplace(&own, of_form, "");
   facts.asks = has_words(own, question);

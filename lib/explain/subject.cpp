@@ -40,7 +40,8 @@ const auto& operations() {
   static const NamedOperation all[] = {
       {"a convolution",
        "(?:\\b|_)conv(?:olution(?:al)?)?s?(?:[123]d)?(?:\\b|_)|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP|cudnnConv"},
-      {"a matrix product", "gemm\\b|\\bgemm|\\bbmm\\b|mm_fp[48]|scaled_mm|\\bNV ?FP4\\b|cudnn_generated_\\w*matmul"},
+      {"a matrix product",
+       "gemm\\b|\\bgemm|cudnn_gemm|\\bbmm\\b|mm_fp[48]|scaled_mm|\\bNV ?FP4\\b|cudnn_generated_\\w*matmul"},
       {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
       {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
       {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},

@@ -44,7 +44,7 @@ void read_types(Reader& reader) {
   static const RE2 mxfp8 = any("\\bmxfp8");  // not "quantize_mxfp8"
   if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
   static const RE2 backward = any("\\bbackward|\\bbprop\\b|\\bgradients?\\b|\\bd[QKV]\\b|\\bgrad_[qkv]\\b"),
-                   training = any("\\btraining\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
+                   training = any("(?:^|[^-\\w])training\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
   static const RE2 forward_alone = any("\\bforward only\\b|\\bonly (?:the )?forward\\b|\\binference\\b");
   if (reader.says(backward) || (reader.says(training) && !reader.says(forward)))
@@ -92,7 +92,7 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
   static const Worded<const char*> names[] = {
       {"transformer-engine", "transformer[ _-]?engine|\\bNVTE_"},
       {"torch-varlen", "varlen_attn|attention\\.varlen\\b"},
-      {"onnxruntime", "\\bonnx ?runtime\\b"},
+      {"onnxruntime", "\\bonnx ?runtime\\b|\\bORT_ENABLE_|\\bAttentionKernelOptions\\b"},
       {"keras", "\\bkeras\\b"},
       {"flashinfer", "\\bcudnn_batch_(?:prefill|decode)_with_kv_cache\\b|\\bFlashInfer(?:'s)? cudnn\\b"},
       {"tensorrt", "\\btensorrt\\b"},

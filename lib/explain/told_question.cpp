@@ -144,6 +144,9 @@ void read_mask(Reader& reader) {
       reader.set("batch", static_cast<int64_t>(sizes.size()));
       return true;
     });
+  // cudnn-frontend's names, which only its own graphs have.
+  static const RE2 prefix_sums = any("\\bcu_seq_len_(?:q|kv)\\b");
+  if (reader.question.framework.empty() && reader.says(prefix_sums)) reader.set("cu_seqlens", "both");
   // Prefix sums come with every layout in Transformer Engine.
   static const RE2 dense = any("\\b(?:qkv_)?(?:layout|format)\\W{1,4}(?:bshd|sbhd|bs3hd|bsh3d|sb3hd|sbh3d)");
   // PyTorch's packed sequences are nested tensors; other programs also call theirs packed or ragged.
@@ -292,7 +295,12 @@ ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
   read_sizes(reader);
   read_empty_keys(reader);
   read_features(reader);
+  static const RE2 current = any("\\bcurrent[- ]scaling\\b");
+  const bool is_current = reader.question.framework.starts_with("transformer-engine") && reader.says(current);
   ToldQuestion question = std::move(reader.question);
+  if (is_current) question.call["fp8_recipe"] = "current";
+  static const RE2 prefill = any("\\bcudnn_batch_prefill_with_kv_cache\\b");
+  if (question.framework.starts_with("flashinfer") && has_words(page, prefill)) question.call["call"] = "prefill_cudnn";
   if (question.framework.starts_with("jax") && question.tells("layout"))
     question.call = {{"packed", true}, {"offsets", true}, {"seqlen_q_given", true}, {"seqlen_kv_given", true}};
   return question;

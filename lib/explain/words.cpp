@@ -35,7 +35,7 @@ std::string_view clause_at(std::string_view text, size_t at) {
 bool is_contrast(std::string_view text, size_t at) {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\b(?:is|are) unaffected|\\btakes (?:it|them)\\b",
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?) on\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\b(?:is|are) unaffected|\\btakes (?:it|them)\\b",
       any_case());
   static const RE2 does_not(
       "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"

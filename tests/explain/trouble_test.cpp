@@ -314,13 +314,14 @@ TEST_CASE("A question which cuDNN is needed is answered by every release's rules
   const TextAnswer packed = asked_answer_to(
       "Transformer Engine 2.20, RTX 5090, packed sequences (THD), fused attention. Which cuDNN do I need?");
   CHECK(packed.refusals.at(0).headline ==
-        "By rule, it takes cuDNN 9.18.1 or newer with Transformer Engine 2.20.2 on rtx5090");
+        "By rule, it takes cuDNN 9.18.1 or newer for the forward pass with Transformer Engine 2.20.2 on rtx5090");
   CHECK_THAT(packed.refusals.at(0).means, ContainsSubstring("refuses THD on sm_120 with cuDNN 9.18.0"));
   CHECK_THAT(
       asked_answer_to("RTX 4090, bf16, causal attention: which cuDNN version supports it?").refusals.at(0).headline,
-      ContainsSubstring("every known cuDNN 9 takes this attention on rtx4090, except cuDNN 9.10.0, 9.10.1"));
+      ContainsSubstring(
+          "every known cuDNN 9 takes this attention for the forward pass on rtx4090, except cuDNN 9.10.0, 9.10.1"));
   CHECK_THAT(asked_answer_to("bf16 attention on a T4: does any cuDNN support it?").refusals.at(0).headline,
-             ContainsSubstring("no known cuDNN takes this attention on t4"));
+             ContainsSubstring("no known cuDNN takes this attention for the forward pass on t4"));
   CHECK(asked_answer_to("RTX 4090, bf16 attention: which cuDNN is loaded?").refusals.empty());
 }
 
@@ -357,6 +358,33 @@ TEST_CASE("Features of another kernel and of a further question are not the call
   CHECK(facts_of("H100: attention on sm_100 differs").sms.empty());
   const std::string prefill = "Does cudnn_batch_prefill_with_kv_cache take head_dim 256?";
   CHECK(read_question(prefill, facts_of(prefill)).framework.starts_with("flashinfer"));
+}
+
+TEST_CASE("A refusal by an assumed cuDNN becomes the versions that take the call", "[explain]") {
+  const TextAnswer training =
+      asked_answer_to("B200, Transformer Engine, fused attention: training with head_dim 256 in bf16 is refused");
+  CHECK_THAT(training.refusals.at(0).headline, ContainsSubstring("it takes cuDNN 9.23.0 or newer"));
+  CHECK_THAT(training.refusals.at(0).means, ContainsSubstring("with cuDNN 9.22.0"));
+  CHECK(asked_answer_to("Transformer Engine, fused attention: training with head_dim 256 in bf16 is refused")
+            .refusals.empty());
+}
+
+TEST_CASE("Neither a skipped test nor a GPU that works is the failure", "[explain]") {
+  CHECK(answer_to("frontend 1.22 skipped (CUDNN_STATUS_BAD_PARAM in attention)").refusals.empty());
+  CHECK_FALSE(answer_to("frontend 1.22: CUDNN_STATUS_BAD_PARAM in attention").refusals.empty());
+  const TextFacts facts = facts_of("attention, fine on T4, fails here.\n Current SM version: 89");
+  CHECK(facts.target() == "sm_89");
+  CHECK(facts_of("attention: one node has H100s").gpus == std::vector<std::string>{"h100"});
+}
+
+TEST_CASE("The function and recipe in the text choose the gate's rules", "[explain]") {
+  const std::string prefill = "Does FlashInfer's cudnn_batch_prefill_with_kv_cache take head_dim 256?";
+  CHECK(read_question(prefill, facts_of(prefill)).call.at("call") == "prefill_cudnn");
+  const TextAnswer fp8 =
+      asked_answer_to("B200, Transformer Engine with fp8 current scaling, cuDNN 9.13: fused attention is refused");
+  CHECK(fp8.refusals.at(0).id == "transformer-engine:fp8_current_cudnn");
+  const std::string sums = "graph.sdpa with cu_seq_len_q and cu_seq_len_kv in cudnn-frontend, cuDNN 9.19";
+  CHECK(read_question(sums, facts_of(sums)).tells("cu_seqlens"));
 }
 
 TEST_CASE("A message's limits on GPUs are read with their points and ranges", "[explain]") {
