@@ -95,9 +95,8 @@ std::vector<std::string> causes_with(const std::vector<Cause>& causes, const Pla
 }
 
 Refusal of_message(const Message& message, const Place& place, const Named& named = {}) {
-  Refusal refusal{message, place, causes_with(message.causes, place, named)};
+  Refusal refusal{message, place, causes_with(message.causes, place, named), message.causes.size() <= 1, "", ""};
   refusal.headline = headline_of(message);
-  refusal.is_cause_known = message.causes.size() <= 1;
   return refusal;
 }
 

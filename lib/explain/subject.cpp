@@ -1,4 +1,4 @@
-// What a text is about: the operation, the graphs and kernels, and whose attention.
+// Reads what a text is about: the operation, its graphs and kernels, and whose attention.
 #include <fmt/format.h>
 
 #include <algorithm>
