@@ -42,7 +42,7 @@ bool is_amax(const OpGraph& graph, const Tensor& t) {
 // maximum. For maxima near 100, an error of 1.7e-5 was seen (H200, cuDNN 9.19), 4.4 times the limit without this. In
 // statistics, tensor cores truncate sums instead of rounding, so scores of one sign err to one side. For head dimension
 // 504 and scores far below 0, 1.3 times the limit was seen (H100, cuDNN 9.10.2 to 9.28.1). With integers, many keys of
-// a row have the same dS and share its rounding to 16 bits: 1.4 times the limit was seen in dQ.
+// a row have the same dS, rounded alike: 1.4 times the limit was seen in dQ.
 double shared_error(graph::Role role, DataRegime data) {
   using graph::Role;
   const bool is_gradient = role == Role::dq || role == Role::dk || role == Role::dv;
