@@ -41,13 +41,18 @@ bool is_amax(const OpGraph& graph, const Tensor& t) {
 // Errors shared by all terms of a row, which do not average out. Sums of exponentials share the rounding of the row's
 // maximum. For maxima near 100, an error of 1.7e-5 was seen (H200, cuDNN 9.19), 4.4 times the limit without this. In
 // statistics, tensor cores truncate sums instead of rounding, so scores of one sign err to one side. For head dimension
-// 504 and scores far below 0, 1.3 times the limit was seen (H100, cuDNN 9.10.2 to 9.28.1). With integers, many keys of
-// a row have the same dS, rounded alike: 1.4 times the limit was seen in dQ.
-double shared_error(graph::Role role, DataRegime data) {
+// 504 and scores far below 0, 1.3 times the limit was seen (H100, cuDNN 9.10.2 to 9.28.1).
+double shared_error(graph::Role role) {
+  if (role == graph::Role::stats) return 2;
+  return role == graph::Role::row_sum || role == graph::Role::sum_exp ? 8 : 1;
+}
+
+// For single elements only: with integers, many keys of a row have the same dS, rounded alike. In dQ, 1.4 times the
+// limit was seen (H200, cuDNN 9.8 to 9.28.1).
+double shared_by_element(graph::Role role, DataRegime data) {
   using graph::Role;
   const bool is_gradient = role == Role::dq || role == Role::dk || role == Role::dv;
-  if (role == Role::stats || (is_gradient && data == DataRegime::integers)) return 2;
-  return role == Role::row_sum || role == Role::sum_exp ? 8 : 1;
+  return shared_error(role) * (is_gradient && data == DataRegime::integers ? 2 : 1);
 }
 
 double largest_of(DataType type) {
@@ -151,7 +156,7 @@ probe::OutputFindings Problem::compare(const TensorData& d) {
     args.reference.smallest = static_cast<float>(rounding_of(t.data_type).smallest);
     args.lengths = lengths(d);
     args.sequence_axis = d.sequence_axis;
-    args.times = most_of_element * shared_error(t.role, options_.data);
+    args.times = most_of_element * shared_by_element(t.role, options_.data);
     args.largest = largest_of(t.data_type);
     const auto counts = counted<kernels::CompareCount>(device_, [&](kernels::CompareCount* places, int64_t threads) {
       args.counts = places;
@@ -177,7 +182,7 @@ probe::OutputFindings Problem::compare(const TensorData& d) {
     found.max_abs_err = finite(max_abs);
     found.max_rel_err = finite(max_rel);
     found.relative_l2 = finite(std::sqrt(error2) / norm);
-    found.allowed_l2 = shared_error(t.role, options_.data) * most_of_norm(found.elements) * std::sqrt(variance) / norm;
+    found.allowed_l2 = shared_error(t.role) * most_of_norm(found.elements) * std::sqrt(variance) / norm;
     found.of_allowed = finite(worst.most);
     found.allowed_abs = worst.allowed;
     found.allowed_rel = worst.reference > 0 ? worst.allowed / worst.reference : 0;
