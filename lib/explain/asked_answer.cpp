@@ -164,14 +164,14 @@ Refusal possible_bug(const BugInText& bug) {
 Refusal first_version(const Asked& asked) {
   const FirstCudnn& first = *asked.first;
   const answer::Answer& result = asked.result;
-  const std::string who = result.frameworks.empty() ? "" : fmt::format(" with {}", result.frameworks.front().title);
-  std::string headline = first.version.empty()  ? "By rule, no known cuDNN takes this attention"
-                         : first.before.empty() ? "By rule, every known cuDNN 9 takes this attention"
-                                                : fmt::format("By rule, it takes cuDNN {} or newer", first.version);
-  Refusal refusal = reading("first-cudnn", Layer::cudnn_engine, "cuDNN",
-                            fmt::format("{}{}{} on {}", headline, first.is_forward_only ? " for the forward pass" : "",
-                                        who, result.target.id));
-  if (!first.excepted.empty()) refusal.headline += fmt::format(", except cuDNN {}", fmt::join(first.excepted, ", "));
+  std::string headline = first.version.empty()  ? "No known cuDNN takes this attention"
+                         : first.before.empty() ? "Every known cuDNN 9 takes this attention"
+                                                : fmt::format("This attention needs cuDNN {} or newer", first.version);
+  if (!first.excepted.empty()) headline += fmt::format(", except {}", fmt::join(first.excepted, ", "));
+  headline += fmt::format(": {}{}on {}, by rule", first.is_forward_only ? "the forward pass " : "",
+                          result.frameworks.empty() ? "" : fmt::format("with {} ", result.frameworks.front().title),
+                          result.target.id);
+  Refusal refusal = reading("first-cudnn", Layer::cudnn_engine, "cuDNN", headline);
   if (!first.before.empty()) refusal.means = fmt::format("{}.", first.before);
   refusal.source = "by rule";
   return refusal;

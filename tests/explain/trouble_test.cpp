@@ -313,15 +313,16 @@ TEST_CASE("A question about the choice of a kernel is answered by the rule of th
 TEST_CASE("A question which cuDNN is needed is answered by every release's rules", "[explain]") {
   const TextAnswer packed = asked_answer_to(
       "Transformer Engine 2.20, RTX 5090, packed sequences (THD), fused attention. Which cuDNN do I need?");
-  CHECK(packed.refusals.at(0).headline ==
-        "By rule, it takes cuDNN 9.18.1 or newer for the forward pass with Transformer Engine 2.20.2 on rtx5090");
+  CHECK(
+      packed.refusals.at(0).headline ==
+      "This attention needs cuDNN 9.18.1 or newer: the forward pass with Transformer Engine 2.20.2 on rtx5090, by rule");
   CHECK_THAT(packed.refusals.at(0).means, ContainsSubstring("refuses THD on sm_120 with cuDNN 9.18.0"));
   CHECK_THAT(
       asked_answer_to("RTX 4090, bf16, causal attention: which cuDNN version supports it?").refusals.at(0).headline,
       ContainsSubstring(
-          "every known cuDNN 9 takes this attention for the forward pass on rtx4090, except cuDNN 9.10.0, 9.10.1"));
+          "Every known cuDNN 9 takes this attention, except 9.10.0, 9.10.1: the forward pass on rtx4090"));
   CHECK_THAT(asked_answer_to("bf16 attention on a T4: does any cuDNN support it?").refusals.at(0).headline,
-             ContainsSubstring("no known cuDNN takes this attention for the forward pass on t4"));
+             ContainsSubstring("No known cuDNN takes this attention: the forward pass on t4"));
   CHECK(asked_answer_to("RTX 4090, bf16 attention: which cuDNN is loaded?").refusals.empty());
 }
 
@@ -363,7 +364,8 @@ TEST_CASE("Features of another kernel and of a further question are not the call
 TEST_CASE("A refusal by an assumed cuDNN becomes the versions that take the call", "[explain]") {
   const TextAnswer training =
       asked_answer_to("B200, Transformer Engine, fused attention: training with head_dim 256 in bf16 is refused");
-  CHECK_THAT(training.refusals.at(0).headline, ContainsSubstring("it takes cuDNN 9.23.0 or newer"));
+  CHECK_THAT(training.refusals.at(0).headline,
+             ContainsSubstring("needs cuDNN 9.23.0 or newer: with Transformer Engine 2.20.2 on b200"));
   CHECK_THAT(training.refusals.at(0).means, ContainsSubstring("with cuDNN 9.22.0"));
   CHECK(asked_answer_to("Transformer Engine, fused attention: training with head_dim 256 in bf16 is refused")
             .refusals.empty());
