@@ -1,4 +1,7 @@
 // Texts whose trouble is not a refusal, or not cuDNN's: no refusal is told as their cause.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -335,6 +338,12 @@ TEST_CASE("Another kernel that runs instead is said at once", "[explain]") {
 
 TEST_CASE("A cause is established only if the message has no other", "[explain]") {
   CHECK_FALSE(answer_to("libcudnn.so.9: cannot open shared object file").refusals.at(0).is_cause_known);
+  const auto causes_on = [](const std::string& gpu) {
+    return fmt::format(
+        "{}", fmt::join(answer_to("No valid engine configs for attention on " + gpu).refusals.at(0).causes, "; "));
+  };
+  CHECK_THAT(causes_on("a Tesla V100"), ContainsSubstring("older than Ampere") && !ContainsSubstring("mask or layout"));
+  CHECK_THAT(causes_on("an H100"), ContainsSubstring("mask or layout") && !ContainsSubstring("older than Ampere"));
   const std::string kernels =
       "UserWarning: Memory efficient kernel not used because: (x)\nUserWarning: Expected query, key and value to all be "
       "of dtype: {Half, BFloat16}. Got Query dtype: float\nRuntimeError: No available kernel. Aborting execution.";
@@ -369,6 +378,11 @@ TEST_CASE("A refusal by an assumed cuDNN becomes the versions that take the call
   CHECK_THAT(training.refusals.at(0).means, ContainsSubstring("with cuDNN 9.22.0"));
   CHECK(asked_answer_to("Transformer Engine, fused attention: training with head_dim 256 in bf16 is refused")
             .refusals.empty());
+}
+
+TEST_CASE("A plan of an earlier scale is possible if a second call is off", "[explain]") {
+  CHECK(first_refusal_of("FlashInfer with cuDNN attention, twice in one process, only the scale differs: no error, but "
+                         "the second output is off") == "plan-of-other-strides");
 }
 
 TEST_CASE("Neither a skipped test nor a GPU that works is the failure", "[explain]") {
