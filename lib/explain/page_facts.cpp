@@ -171,8 +171,21 @@ void find_trouble(TextFacts& facts, std::string_view page) {
 
 }  // namespace
 
+namespace {
+
+// The innermost function of a trace decides whether it is about attention: "gemm_base.py:3534 in _cudnn_gemm_fp8".
+void find_operation(TextFacts& facts, std::string_view page) {
+  static const RE2 frame("(?m)(?:, line \\d+, in |\\.py:\\d+ in |\\.py:\\d+\\(|\\.py\\(\\d+\\): )(\\w+)", exact_case());
+  std::string innermost;
+  each_match(frame, page, [&](const std::string* words, size_t) { innermost = words[1]; });
+  if (is_of_another_operation(innermost) && !facts.other_operations.empty()) facts.speaks_of_attention = false;
+}
+
+}  // namespace
+
 void add_facts_of_page(TextFacts& facts, std::string_view page) {
   find_raised(facts, page);
+  find_operation(facts, page);
   find_trouble(facts, page);
   static const RE2 each_call(
       "\\b(?:at|on|for|in) (?:each|every)(?: single)? (?:call|step|iteration|forward|invocation)|"

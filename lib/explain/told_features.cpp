@@ -81,6 +81,10 @@ void read_features(Reader& reader) {
   if (reader.says(sink)) reader.set("sink", true);
   if (reader.says(bias) && reader.set("bias", usual_bias)) reader.question.assumed.emplace_back("a bias of shape 1hss");
   if (reader.says(boolean)) reader.set("score_mod", "mask_boolean");
+  // In other frameworks it is FlexAttention's.
+  static const RE2 score_mod = any("\\bscore_mod\\b|\\bscore (?:function|modifier)");
+  if (reader.question.framework.starts_with("jax") && reader.says(score_mod) && reader.set("score_mod", "tanh"))
+    reader.question.assumed.emplace_back("a score modifier with tanh");
   for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
     reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
       const auto value = parse_number<double>(words[1].starts_with('.') ? "0" + words[1] : words[1]);

@@ -107,6 +107,13 @@ TEST_CASE("The function and recipe in the text choose the gate's rules", "[expla
   CHECK(read_question(sums, facts_of(sums)).tells("cu_seqlens"));
 }
 
+TEST_CASE("A score modifier is JAX's only in a question about JAX", "[explain]") {
+  const std::string call =
+      " dot_product_attention(q, k, v, score_mod=f) with cuDNN 9.26 on an H100, bf16, shape (2, 1024, 8, 64)";
+  CHECK(asked_answer_to("jax 0.11.0," + call + ": does it work?").refusals.at(0).id == "jax:no_score_mod");
+  CHECK_FALSE(read_question("torch 2.9" + call, facts_of("torch 2.9" + call)).tells("score_mod"));
+}
+
 TEST_CASE("An accepted call answers neither why nor which", "[explain]") {
   const std::string call = "H100, JAX 0.7, bf16, cuDNN attention with q of shape (2, 4096, 16, 128). ";
   CHECK(asked_answer_to(call + "Does it support that?").refusals.at(0).id == "accepted");

@@ -295,6 +295,12 @@ TEST_CASE("A cause is established only if the message has no other", "[explain]"
   CHECK(answer_to(types).refusals.at(0).means == "PyTorch refuses the data type …, or mixed types.");
 }
 
+TEST_CASE("The innermost function of a trace is the subject", "[explain]") {
+  const std::string trace = "vllm --kv-cache-dtype fp8 on GB10, cuDNN 9.20\nflashinfer/gemm/gemm_base.py:1498 in ";
+  CHECK(facts_of(trace + "_cudnn_gemm_fp8").is_about_others());
+  CHECK_FALSE(facts_of(trace + "_cudnn_gemm_fp8\nattention.py:7 in sdpa_forward").is_about_others());
+}
+
 TEST_CASE("A plan of an earlier scale is possible if a second call is off", "[explain]") {
   CHECK(first_refusal_of("FlashInfer with cuDNN attention, twice in one process, only the scale differs: no error, but "
                          "the second output is off") == "plan-of-other-strides");
