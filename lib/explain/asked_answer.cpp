@@ -55,11 +55,12 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
     // A refusal without an exception only chooses another kernel.
     Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title,
                               gate.instead.empty() ? gate.text : fmt::format("{}; {}", gate.text, gate.instead));
-    if (const std::string inner = inner_refusal(result); !inner.empty()) refusal.means = inner + ". ";
+    const std::string inner = inner_refusal(result);
+    if (!inner.empty()) refusal.means = inner + ". ";
     if (!first.message.empty())
       refusal.means += fmt::format("{}'s own message for it begins \"{}\".", gate.title, trim(first.message));
     refusal.next = first.change;
-    if (!gate.taken_from.empty() && inner_refusal(result).empty())
+    if (!gate.taken_from.empty() && inner.empty())
       refusal.help = fmt::format("{} {} does not refuse it", gate.framework, gate.taken_from);
     refusal.source = first.source.text;
     return refusal;
@@ -164,9 +165,10 @@ Refusal possible_bug(const BugInText& bug) {
 Refusal first_version(const Asked& asked) {
   const FirstCudnn& first = *asked.first;
   const answer::Answer& result = asked.result;
-  std::string headline = first.version.empty()  ? "No known cuDNN takes this attention"
-                         : first.before.empty() ? "Every known cuDNN 9 takes this attention"
-                                                : fmt::format("This attention needs cuDNN {} or newer", first.version);
+  std::string headline = !first.version.is_known() ? "No known cuDNN takes this attention"
+                         : first.before.empty()
+                             ? "Every known cuDNN 9 takes this attention"
+                             : fmt::format("This attention needs cuDNN {} or newer", first.version.text());
   if (!first.excepted.empty()) headline += fmt::format(", except {}", fmt::join(first.excepted, ", "));
   headline += fmt::format(": {}{}on {}, by rule", first.is_forward_only ? "the forward pass " : "",
                           result.frameworks.empty() ? "" : fmt::format("with {} ", result.frameworks.front().title),
@@ -267,25 +269,6 @@ void add_bugs(TextAnswer& answer, const Asked& asked) {
   std::stable_partition(answer.bugs.begin(), answer.bugs.end(), [](const BugInText& bug) { return bug.is_strong; });
 }
 
-}  // namespace
-
-std::string whom_asked(const Asked& asked) {
-  const answer::Answer& result = asked.result;
-  std::string text;
-  for (const auto& gate : result.frameworks)
-    text += fmt::format("{}'s rules{}; ", gate.title, is_kept_off(gate) ? ": no" : "");
-  // Only a refusal of the call itself counts; other obstacles were reported, or are bugs or requirements of cuDNN.
-  const bool is_taken = result.verdict == answer::Verdict::supported && result.requirements.empty();
-  text += fmt::format("{}cuDNN {} on {}{}: {}", result.by_rule ? "the rules of " : "", result.cudnn_version.text(),
-                      result.target.id, result.by_rule ? "" : " (simulated, support check)",
-                      is_taken ? "yes" : name_of(answer::word_of(result)));
-  if (!asked.assumed.empty()) text += fmt::format("; assumed: {}", fmt::join(asked.assumed, ", "));
-  if (!asked.by_rules_of.empty()) text += "; " + asked.by_rules_of;
-  return text;
-}
-
-namespace {
-
 void add_question(TextAnswer& answer, const ToldQuestion& question, const TextFacts& facts, const AskWith& with) {
   const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
   const bool asks_gpu = facts.speaks_of_cudnn && !facts.target().empty() && facts.trouble != Trouble::none;
@@ -306,6 +289,21 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, const TextFa
 }
 
 }  // namespace
+
+std::string whom_asked(const Asked& asked) {
+  const answer::Answer& result = asked.result;
+  std::string text;
+  for (const auto& gate : result.frameworks)
+    text += fmt::format("{}'s rules{}; ", gate.title, is_kept_off(gate) ? ": no" : "");
+  // Only a refusal of the call itself counts; other obstacles were reported, or are bugs or requirements of cuDNN.
+  const bool is_taken = result.verdict == answer::Verdict::supported && result.requirements.empty();
+  text += fmt::format("{}cuDNN {} on {}{}: {}", result.by_rule ? "the rules of " : "", result.cudnn_version.text(),
+                      result.target.id, result.by_rule ? "" : " (simulated, support check)",
+                      is_taken ? "yes" : name_of(answer::word_of(result)));
+  if (!asked.assumed.empty()) text += fmt::format("; assumed: {}", fmt::join(asked.assumed, ", "));
+  if (!asked.by_rules_of.empty()) text += "; " + asked.by_rules_of;
+  return text;
+}
 
 void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& with) {
   const TextFacts& facts = findings.facts;

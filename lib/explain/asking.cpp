@@ -169,8 +169,8 @@ FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& targ
     const CudnnVersion version = CudnnVersion::parse(release.version).value();
     const auto result = asking::answer_by_rule({question}, {target}, version, options_for(gates)).results.front();
     if (refusals_of(result).empty()) {
-      if (first.version.empty()) first.version = version.text();
-    } else if (!first.version.empty()) {
+      if (!first.version.is_known()) first.version = version;
+    } else if (first.version.is_known()) {
       first.excepted.push_back(version.text());
     } else if (!result.frameworks.empty() && !result.frameworks.front().refusals.empty()) {
       first.before = result.frameworks.front().text;
@@ -245,6 +245,25 @@ void assume_release(Asked& asked, const rules::ChosenGate& gate, const TextFacts
     }
 }
 
+// A refusal in a text that names no cuDNN depends on it.
+void add_first(Asked& asked, const answer::Question& question, const ChosenGpu& gpu,
+               const std::vector<rules::ChosenGate>& gates, const TextFacts& facts, bool is_forward_only) {
+  const bool is_refused = !refusals_of(asked.result).empty(),
+             is_untold = cudnns_told(facts).empty() && (is_refused || facts.trouble == Trouble::refused);
+  if (gpu.is_named ? !facts.asks_version && !is_untold : !is_refused || !is_untold) return;
+  FirstCudnn first = first_cudnn(question, gpu.target, gates);
+  // If this cuDNN refuses what the rules allow, they do not know the version with a fix.
+  if (is_refused && first.version.is_known() && first.version <= asked.result.cudnn_version) return;
+  const bool depends = is_untold && first.version.is_known() && !first.before.empty();
+  if (!gpu.is_named) {
+    asked.is_established = asked.is_established && !depends;
+    if (depends && asked.depends_on.empty()) asked.depends_on = "the version of cuDNN";
+    return;
+  }
+  first.is_forward_only = is_forward_only;
+  if (facts.asks_version || depends) asked.first = std::move(first);
+}
+
 }  // namespace
 
 std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& with) try {
@@ -306,23 +325,9 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
       variants.push_back({Variant::Of::missing, "the GPU"});
     }
   Asked asked = weighed(std::move(results), variants, facts.trouble);
-  // A refusal in a text that names no cuDNN depends on it.
-  const bool is_refused = !refusals_of(asked.result).empty(),
-             is_untold = cudnns_told(facts).empty() && (is_refused || facts.trouble == Trouble::refused);
-  if (facts.asks_version || is_untold) {
-    FirstCudnn first = first_cudnn(*question, gpu.target, gates);
-    // If this cuDNN refuses what the rules allow, they do not know the version with a fix.
-    const bool is_known =
-        !is_refused || first.version.empty() || CudnnVersion::parse(first.version).value() > asked.result.cudnn_version;
-    const bool depends = is_untold && is_known && !first.version.empty() && !first.before.empty();
-    if (depends && is_refused && !gpu.is_named) {
-      asked.is_established = false;
-      if (asked.depends_on.empty()) asked.depends_on = "the version of cuDNN";
-    }
-    first.is_forward_only =
-        std::ranges::any_of(untold, [](const Usual* usual) { return std::string_view(usual->field) == "pass"; });
-    if (gpu.is_named && is_known && (facts.asks_version || depends)) asked.first = std::move(first);
-  }
+  const bool is_forward_only =
+      std::ranges::any_of(untold, [](const Usual* usual) { return std::string_view(usual->field) == "pass"; });
+  add_first(asked, *question, gpu, gates, facts, is_forward_only);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
   static const std::set<std::string> plain{"batch",       "heads_q",    "heads_kv", "seqlen_q", "seqlen_kv",

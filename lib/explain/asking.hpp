@@ -33,7 +33,7 @@ std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, 
 
 /// By rule, the known cuDNNs 9 that take an attention, with the framework's release.
 struct FirstCudnn {
-  std::string version;                ///< the first one: "9.18.1"; "": none
+  CudnnVersion version;               ///< the first one; unknown: none
   std::string before;                 ///< why the one before it does not; "" if there is none
   std::vector<std::string> excepted;  ///< later ones that do not
   bool is_forward_only = false;       ///< the text names no pass, and the backward pass was not asked
@@ -54,7 +54,7 @@ struct Asked {
   bool is_other_cudnn = false;        ///< the answering version is not the text's, or not the one that its framework
                                       ///< ships
   std::string by_rules_of;            ///< assumptions about the framework's release; ""
-  std::optional<FirstCudnn> first;    ///< if the text asks for it
+  std::optional<FirstCudnn> first;    ///< if the text asks for it, or names no cuDNN for its refusal
   std::string command;                ///< the command that repeats the question
 };
 

@@ -169,16 +169,12 @@ void find_trouble(TextFacts& facts, std::string_view page) {
   }
 }
 
-}  // namespace
-
-namespace {
-
 // The innermost function of a trace decides whether it is about attention: "gemm_base.py:3534 in _cudnn_gemm_fp8".
 void find_operation(TextFacts& facts, std::string_view page) {
   static const RE2 frame("(?m)(?:, line \\d+, in |\\.py:\\d+ in |\\.py:\\d+\\(|\\.py\\(\\d+\\): )(\\w+)", exact_case());
   std::string innermost;
   each_match(frame, page, [&](const std::string* words, size_t) { innermost = words[1]; });
-  if (is_of_another_operation(innermost) && !facts.other_operations.empty()) facts.speaks_of_attention = false;
+  if (!facts.other_operations.empty() && is_of_another_operation(innermost)) facts.speaks_of_attention = false;
 }
 
 }  // namespace

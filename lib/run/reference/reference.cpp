@@ -242,7 +242,7 @@ class Evaluation {
     device_.launch(Kernel::pointwise, args, device_.threads_for(kernels::elements(args.y)));
   }
 
-  // The bytes of structures of Reals, whose type is the device's.
+  // The size of `count` structures that consist of the device's Reals.
   template <class Structure>
   size_t bytes_of(int64_t count) const {
     return static_cast<size_t>(count) * (sizeof(Structure) / sizeof(kernels::Real)) * size_of(device_.real());
