@@ -300,6 +300,8 @@ std::string whom_asked(const Asked& asked) {
   text += fmt::format("{}cuDNN {} on {}{}: {}", result.by_rule ? "the rules of " : "", result.cudnn_version.text(),
                       result.target.id, result.by_rule ? "" : " (simulated, support check)",
                       is_taken ? "yes" : name_of(answer::word_of(result)));
+  if (result.frontend && result.frontend->refuses)
+    text += fmt::format("; cudnn-frontend {}: no", result.frontend->version);
   if (!asked.assumed.empty()) text += fmt::format("; assumed: {}", fmt::join(asked.assumed, ", "));
   if (!asked.by_rules_of.empty()) text += "; " + asked.by_rules_of;
   return text;

@@ -22,6 +22,7 @@ namespace {
 struct Meaning {
   std::string what, fix, source;
   std::vector<std::string> causes = {};
+  std::string example = {}, seen = {};
 };
 
 // "packed sequences on sm_… with cuDNN …"
@@ -33,7 +34,8 @@ std::string in_lines(const std::string& id, const Meaning& meaning, size_t width
   constexpr size_t indent = 10;
   std::string text = id + "\n" + report::wrapped(meaning.what, 2, width);
   for (const auto& cause : meaning.causes) text += report::wrapped("- " + cause, 2, width);
-  for (const auto& [head, part] : {std::pair("fix", &meaning.fix), std::pair("source", &meaning.source)})
+  for (const auto& [head, part] : {std::pair("fix", &meaning.fix), std::pair("example", &meaning.example),
+                                   std::pair("seen", &meaning.seen), std::pair("source", &meaning.source)})
     if (!part->empty())
       text += report::wrapped(*part, indent, width).replace(0, indent, fmt::format("  {:<{}}", head, indent - 2));
   return text;
@@ -45,6 +47,9 @@ std::optional<Meaning> meaning_of(const std::string& id) {
   const auto of_message = [&](const Message& message) {
     Meaning meaning{fmt::format("a message of {}. {}", message.who, message.means), message.next, message.source, {}};
     for (const auto& cause : message.causes) meaning.causes.push_back(cause.text);
+    meaning.example = message.example;
+    const auto dated = std::ranges::find_if(message.versions, [](const auto& one) { return !one.empty(); });
+    if (dated != message.versions.end()) meaning.seen = *dated;
     return meaning;
   };
   for (const auto* list : {&messages(), &reports()})

@@ -27,6 +27,7 @@ struct Raised {
   std::string path;                  ///< of the deepest frame; ""
   int64_t line = 0;                  ///< of the message
   bool is_outside = false;           ///< that module does not use cuDNN for this
+  bool is_of_python_code = false;    ///< an exception such as KeyError, which no check of a call raises
 };
 
 /// At most 16 of each, in text order; facts about working cases come last.

@@ -83,6 +83,15 @@ bool says_its_name(std::string_view line, const std::string& exception, const Pr
          has_words(message.substr(begin.size()), attention);
 }
 
+// Python's own exceptions, which a program's code raises before it calls cuDNN: "KeyError: None".
+bool is_of_python_code(std::string_view message) {
+  static const RE2 own(
+      "^\\S{0,12} ?(?:KeyError|AttributeError|NameError|IndexError|UnboundLocalError|ZeroDivisionError)\\b|"
+      "^\\S{0,12} ?TypeError: [^\\n]*(?:unexpected keyword argument|required (?:positional|keyword-only) argument)",
+      exact_case());
+  return has_words(message, own);
+}
+
 void find_raised(TextFacts& facts, std::string_view page) {
   static const RE2 frame("\\bFile \"([^\"]{1,400})\", line \\d+", exact_case());
   static const RE2 error(
@@ -130,10 +139,11 @@ void find_raised(TextFacts& facts, std::string_view page) {
   raised.name = raised.program->name;
   const auto& parts = raised.program->to_cudnn;
   static const RE2 of_cudnn("cudnn", any_case());
-  raised.is_outside =
-      !has_words(raised.message, of_cudnn) && std::none_of(parts.begin(), parts.end(), [&](const std::string& part) {
-        return part == "*" || raised.path.find(part) != std::string::npos;
-      });
+  raised.is_of_python_code = !raised.path.empty() && is_of_python_code(raised.message);
+  raised.is_outside = !has_words(raised.message, of_cudnn) &&
+                      (raised.is_of_python_code || std::ranges::none_of(parts, [&](const std::string& part) {
+                         return part == "*" || raised.path.find(part) != std::string::npos;
+                       }));
 }
 
 void find_trouble(TextFacts& facts, std::string_view page) {

@@ -160,7 +160,10 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
   refusal.times = 1;
   refusal.means = fmt::format("Known by {}.", raised.how);
   if (const std::string conflict = gpu_conflict(raised.message, facts); !conflict.empty()) refusal.causes = {conflict};
-  refusal.next = raised.program->instead;
+  refusal.next =
+      raised.is_of_python_code
+          ? fmt::format("releases of {} and its packages that fit together, or a report to its authors", raised.name)
+          : raised.program->instead;
   refusal.source = "the text itself";
   return refusal;
 }
