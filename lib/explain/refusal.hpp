@@ -17,7 +17,7 @@ struct Refusal : Statement, Place {
   std::string versions;             ///< releases with this message, in words; "" if unknown
 };
 ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times, means, causes, help, next, versions,
-               source, kind, in_log)
+               source, kind, in_log, is_cause_known)
 
 /// The headline of a refusal that cuDNN's own reasons show.
 std::string headline_of(Layer layer, const std::string& who);

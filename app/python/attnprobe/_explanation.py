@@ -35,6 +35,8 @@ class Refusal(Document):
     #: "refusal", "general", "note", or "reading" (of facts and answers)
     kind: str = ""
     in_log: bool = False
+    #: otherwise the causes are possible ones
+    is_cause_known: bool = True
 
 
 @dataclass(frozen=True, repr=False)
@@ -154,7 +156,7 @@ class Explanation(Document):
             lines += [refusal.headline, f"  it says: {refusal.line}"]
             if refusal.means:
                 lines.append(f"  what it means: {refusal.means}")
-            lines += [f"  possible: {cause}" for cause in refusal.causes]
+            lines += [f"  {'because' if refusal.is_cause_known else 'possible'}: {cause}" for cause in refusal.causes]
             if refusal.help:
                 lines.append(f"  workarounds: {refusal.help}")
         lines += [f"may be the known bug {bug}" for bug in self.bugs]
