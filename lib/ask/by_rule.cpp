@@ -12,9 +12,9 @@
 namespace attnprobe::asking {
 namespace {
 
-// Versions before 9.8, which lib/fetch does not have: the newest of each minor version in NVIDIA's packages.
-constexpr CudnnVersion newest_of_old_minor[] = {{8, 8, 1}, {8, 9, 7}, {9, 0, 0}, {9, 1, 1}, {9, 2, 1},
-                                                {9, 3, 0}, {9, 4, 0}, {9, 5, 1}, {9, 6, 0}, {9, 7, 1}};
+// Releases before 9.8, which lib/fetch does not have, in NVIDIA's packages; of cuDNN 8 the newest of two minor versions.
+constexpr CudnnVersion old_releases[] = {{8, 8, 1}, {8, 9, 7}, {9, 0, 0}, {9, 1, 0}, {9, 1, 1}, {9, 2, 0}, {9, 2, 1},
+                                         {9, 3, 0}, {9, 4, 0}, {9, 5, 0}, {9, 5, 1}, {9, 6, 0}, {9, 7, 0}, {9, 7, 1}};
 
 CudnnVersion version_of(const fetch::KnownRelease& release) {
   return CudnnVersion::parse(release.version).value();
@@ -39,9 +39,17 @@ std::optional<CudnnVersion> named_version(const std::string& word) {
   const bool names_patch = std::count(word.begin(), word.end(), '.') != 1;
   if (names_patch) return version;
   if (const fetch::KnownRelease* release = fetch::known_release(word)) return version_of(*release);
-  for (const CudnnVersion newest : newest_of_old_minor)
-    if (is_of_version(newest.text(), word)) return newest;
-  return version;
+  const auto newest = std::find_if(std::rbegin(old_releases), std::rend(old_releases),
+                                   [&](CudnnVersion old) { return is_of_version(old.text(), word); });
+  return newest != std::rend(old_releases) ? *newest : version;
+}
+
+std::vector<CudnnVersion> releases_of_cudnn_9() {
+  std::vector<CudnnVersion> releases;
+  std::copy_if(std::begin(old_releases), std::end(old_releases), std::back_inserter(releases),
+               [](CudnnVersion old) { return old >= CudnnVersion(9, 0, 0); });
+  for (const fetch::KnownRelease& release : fetch::known_releases()) releases.push_back(version_of(release));
+  return releases;
 }
 
 CudnnVersion newest_version() {

@@ -16,6 +16,9 @@ inline constexpr CudnnVersion first_that_simulates{9, 8, 0};
 /// version newer than those the rules cover.
 std::optional<CudnnVersion> named_version(const std::string& word);
 
+/// The releases of cuDNN 9, oldest first.
+std::vector<CudnnVersion> releases_of_cudnn_9();
+
 /// The newest known release.
 CudnnVersion newest_version();
 

@@ -68,8 +68,10 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
   if (!result.requirements.empty()) {
     const rules::Requirement& first = result.requirements.front();
     Refusal refusal = reading(first.id, Layer::cudnn_engine, "cuDNN", first.text);
-    refusal.next = result.from ? fmt::format("use cuDNN {} or newer", result.from->version.text())
-                               : fmt::format("use {}", first.needs);
+    // With an upper bound, newer ones do not have it.
+    const bool is_newer = result.from && result.from->version > result.cudnn_version;
+    refusal.next = is_newer ? fmt::format("use cuDNN {} or newer", result.from->version.text())
+                            : fmt::format("use {}", first.needs);
     if (first.needs.starts_with("what no")) refusal.next = result.root_cause ? result.root_cause->in_general : "";
     refusal.source = first.source.text;
     return refusal;

@@ -15,7 +15,6 @@
 #include "base/error.hpp"
 #include "cudnn/library_info.hpp"
 #include "explain/words.hpp"
-#include "fetch/releases.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::explain {
@@ -165,8 +164,7 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates) {
   FirstCudnn first;
-  for (const fetch::KnownRelease& release : fetch::known_releases()) {
-    const CudnnVersion version = CudnnVersion::parse(release.version).value();
+  for (const CudnnVersion version : asking::releases_of_cudnn_9()) {
     const auto result = asking::answer_by_rule({question}, {target}, version, options_for(gates)).results.front();
     if (refusals_of(result).empty()) {
       if (!first.version.is_known()) first.version = version;
@@ -198,12 +196,15 @@ std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, 
                     .cudnn = version,
                     .options = options_for(gates),
                     .further = asking::Further::ways_out};
+  const std::string pinned = version.empty() ? rules::cudnn_of(gates).value_or("") : "";
   const auto by_rule = [&] {
-    const std::string word = version.empty() ? rules::cudnn_of(gates).value_or("") : version;
+    const std::string& word = version.empty() ? pinned : version;
     plan.by_rule = asking::named_version(word).value_or(asking::newest_version());
     return asking::ask(plan).front().results;
   };
-  if (!with.cudnn) return by_rule();
+  // Another cuDNN than the release's own has other rules and bugs.
+  const bool is_pin_missing = asking::named_version(pinned) && !cudnn::find_version(pinned);
+  if (!with.cudnn || is_pin_missing) return by_rule();
   try {
     auto results = asking::ask(plan, {.program = with.program}).front().results;
     const bool is_broken =

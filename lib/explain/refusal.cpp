@@ -26,7 +26,9 @@ std::string headline_of(const Message& message) {
   if (!message.headline.empty()) return message.headline;
   if (message.kind == MessageKind::note) return message.who + " says what happened; nothing was refused";
   // A status without more may come from any call into cuDNN.
-  if (message.id.starts_with("status-") && message.layer > Layer::plan_compilation)
+  if (message.id.starts_with("status-internal-error")) return "cuDNN failed; the text does not say at which step";
+  if (message.id.starts_with("status-") &&
+      (message.layer > Layer::plan_compilation || message.id.find("-bad-param") != std::string::npos))
     return "cuDNN refused; the text does not say at which step";
   return headline_of(message.layer, message.who);
 }
