@@ -199,15 +199,19 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   const answer::Answer& result = asked.result;
   const bool by_name = std::any_of(result.frameworks.begin(), result.frameworks.end(),
                                    [](const auto& gate) { return gate.takes == rules::Takes::by_name; });
-  Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN",
-                            fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
-                                        is_told(asked) ? "this attention" : "attention of usual sizes",
-                                        result.target.id, result.by_rule ? ", by rule" : ""));
-  if (facts.trouble == Trouble::question || facts.asks)
-    refusal.means = "attnprobe found no refusal.";
-  else
-    refusal.means = "attnprobe found no refusal; the cause is not established.";
-  if (by_name) refusal.means += fmt::format(" {}.", result.frameworks.front().text);
+  const std::string supports = fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
+                                           is_told(asked) ? "this attention" : "attention of usual sizes",
+                                           result.target.id, result.by_rule ? ", by rule" : "");
+  Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN", supports);
+  if (by_name && (facts.asks_choice || facts.trouble == Trouble::refused)) {
+    refusal.headline = result.frameworks.front().text;
+    refusal.means = supports + ".";
+  } else {
+    refusal.means = facts.trouble == Trouble::question || facts.asks
+                        ? "attnprobe found no refusal."
+                        : "attnprobe found no refusal; the cause is not established.";
+    if (by_name) refusal.means += fmt::format(" {}.", result.frameworks.front().text);
+  }
   if (facts.trouble == Trouble::slow) add_refused_choice(refusal, result.findings);
   for (const auto& other : asked.beside) refusal.causes.push_back(other);
   refusal.source = result.by_rule ? "by rule" : "asked";
@@ -283,7 +287,9 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, const TextFa
   const bool is_symptom = message != nullptr && message->layer == Layer::execution && !facts.target().empty() &&
                           !cudnns_told(facts).empty();
   // The message is sufficient; the question would consist mostly of assumptions.
-  if (message != nullptr && !is_symptom && sizes < (message->says_why ? 2 : 1)) return;
+  // A bare status: cuDNN may refuse this GPU, whatever the sizes.
+  const bool is_placed = !facts.target().empty() && !facts.versions.empty();
+  if (message != nullptr && !is_symptom && sizes < (message->says_why ? 2 : is_placed ? 0 : 1)) return;
   const auto asked = ask(question, facts, with);
   if (!asked) return;
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
@@ -378,14 +384,18 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         found = not_involved(asked, facts);
       else if (facts.asks || facts.trouble == Trouble::refused || is_told(asked))
         found = refusal_of(asked);
-      if (!found && facts.asks && may_be_refused && is_told(asked)) found = warning_of(asked);
+      const bool is_refused_by_bug = facts.trouble == Trouble::refused && !asked.bugs.empty();
+      if (!found && (facts.asks || is_refused_by_bug) && may_be_refused && is_told(asked)) found = warning_of(asked);
     }
     const bool is_general =
         facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty() && asked.is_plain;
     const bool asks_it = facts.asks && !facts.asks_other;
+    const bool is_only_by_name = std::ranges::any_of(
+        asked.result.frameworks, [](const auto& gate) { return gate.takes == rules::Takes::by_name; });
     if (!found && message == nullptr && (is_told(asked) || is_general) && asked.depends_on.empty() &&
         is_free(asked.result) && may_be_refused &&
-        (asks_it || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
+        (asks_it || (is_only_by_name && facts.trouble == Trouble::refused) ||
+         (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))
@@ -398,7 +408,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     found->first_line = line;
     found->times = 1;
   }
-  if (!asked.result.ways_out.empty() && found->help.empty())
+  if (!asked.result.ways_out.empty() && found->help.empty() && !found->next.starts_with("none"))
     found->help = answer::text_of(asked.result.ways_out.front());
   answer.refusals.insert(answer.refusals.begin(), std::move(*found));
   answer.missing.clear();

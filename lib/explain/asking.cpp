@@ -150,15 +150,31 @@ std::string bug_of(const answer::Answer& result) {
 }
 
 bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
-  static constexpr std::pair<Trouble, rules::BugShows> same[] = {{Trouble::hang, rules::BugShows::hang},
-                                                                 {Trouble::crash, rules::BugShows::crash},
-                                                                 {Trouble::wrong, rules::BugShows::wrong_results},
-                                                                 {Trouble::varies, rules::BugShows::wrong_results}};
+  static constexpr std::pair<Trouble, rules::BugShows> same[] = {
+      {Trouble::refused, rules::BugShows::refused},     {Trouble::refused, rules::BugShows::not_compiled},
+      {Trouble::hang, rules::BugShows::hang},           {Trouble::crash, rules::BugShows::crash},
+      {Trouble::wrong, rules::BugShows::wrong_results}, {Trouble::varies, rules::BugShows::wrong_results}};
   const rules::KnownBugRule* rule = rules::find_known_bug(bug.id);
   return rule != nullptr && std::any_of(std::begin(same), std::end(same), [&](const auto& one) {
            return one.first == trouble &&
                   std::find(rule->shows.begin(), rule->shows.end(), one.second) != rule->shows.end();
          });
+}
+
+// The number of fields in the text that a bug's condition names: a bug of its features comes before one of assumed sizes.
+int fields_in(const rules::KnownBug& bug, const std::vector<ToldField>& fields) {
+  const rules::KnownBugRule* rule = rules::find_known_bug(bug.id);
+  if (rule == nullptr) return 0;
+  const std::string when = rule->when.dump();
+  return static_cast<int>(std::ranges::count_if(fields, [&](const ToldField& one) {
+    const std::string key = one.field == "layout" ? "ragged" : one.field;
+    return when.find(fmt::format("\"{}\"", key)) != std::string::npos;
+  }));
+}
+
+void most_told_first(std::vector<rules::KnownBug>& bugs, const std::vector<ToldField>& fields) {
+  std::stable_sort(bugs.begin(), bugs.end(),
+                   [&](const auto& a, const auto& b) { return fields_in(a, fields) > fields_in(b, fields); });
 }
 
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
@@ -172,10 +188,11 @@ FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& targ
       first.excepted.push_back(version.text());
     } else if (!result.frameworks.empty() && !result.frameworks.front().refusals.empty()) {
       first.before = result.frameworks.front().text;
+    } else if (!result.requirements.empty()) {
+      first.before = fmt::format("cuDNN {} refuses it: {}", version.text(), result.requirements.front().text);
     } else {
-      first.before =
-          fmt::format("cuDNN {} refuses it: {}", version.text(),
-                      result.requirements.empty() ? answer::short_reason(result) : result.requirements.front().text);
+      first.before = fmt::format("with cuDNN {}, cudnn-frontend {} refuses it", version.text(),
+                                 result.frontend ? result.frontend->version : "");
     }
   }
   return first;
@@ -326,6 +343,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
       variants.push_back({Variant::Of::missing, "the GPU"});
     }
   Asked asked = weighed(std::move(results), variants, facts.trouble);
+  most_told_first(asked.bugs, told.fields);
+  most_told_first(asked.result.warnings, told.fields);
   const bool is_forward_only =
       std::ranges::any_of(untold, [](const Usual* usual) { return std::string_view(usual->field) == "pass"; });
   add_first(asked, *question, gpu, gates, facts, is_forward_only);
@@ -339,6 +358,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   if (facts.nvidia_builds.contains(told.framework) && facts.versions.empty())
     asked.assumed.push_back(fmt::format("cuDNN {}, which NVIDIA's builds replace", asked.result.cudnn_version.text()));
   complete(asked, facts, gates, with);
+  // The command cannot express the other keys of a call.
+  if (told.call.contains("fp8_recipe") || told.call.contains("call")) asked.command.clear();
   return asked;
 } catch (const Error&) {
   return std::nullopt;
@@ -370,6 +391,13 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
                                              : result.frameworks.front().text));
     if (variant.of != Variant::Of::missing) continue;
     is_bug_of_all = is_bug_of_all && bug_of(result) == bug;
+    // Both passes are refused, each for a reason of its own.
+    const bool is_other_pass = std::string_view(usual_fields().back().words) == variant.words;
+    if (is_refused && !other.empty() && is_other_pass &&
+        std::ranges::none_of(common, [&](const auto& id) { return std::ranges::find(other, id) != other.end(); })) {
+      asked.assumed.push_back("the forward pass (the backward pass is refused too)");
+      continue;
+    }
     std::erase_if(common, [&](const auto& id) { return std::find(other.begin(), other.end(), id) == other.end(); });
     if ((is_refused && common.empty()) || (!is_refused && !other.empty()))
       if (asked.depends_on.empty()) asked.depends_on = variant.words;

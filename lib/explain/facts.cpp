@@ -135,7 +135,7 @@ void add_sms(PlacedFacts& place) {
 void add_versions(PlacedFacts& place) {
   static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
   static const RE2 in_words(
-      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version)?['\"*]{0,2}(?: is| at|:)?[ :=v|(-]{0,24}[*'\"]{0,2}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version| graph api| backend)?['\"*]{0,2}(?: is| at|:| (?:was |is |got )?(?:replaced (?:by|with)|swapped for|upgraded to|updated to|in version|is now))?[ :=v|(-]{0,24}[*'\"]{0,2}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
       any_case());
   static const RE2 missing("(?:unable to load|could not load|cannot load|cannot find|not found)[^\\n]{0,200}$",
                            any_case());
@@ -171,17 +171,18 @@ void add_versions(PlacedFacts& place) {
                              any_case());
   each_match(frontends, place.text,
              [&](const std::string* words, size_t at) { place.add(place.facts.frontends, words[1], at); });
-  static const RE2 moved_to("^[^\\s]* (?:to|->) v?(\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
+  static const RE2 moved_to("^[^\\s]* ?(?:to|->|=>|\xe2\x86\x92) ?v?(\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+                            any_case());
   for (const frameworks::NamedRelease& release : frameworks::named_releases(place.text)) {
     static const RE2 required("^[^\\n]{0,24} (?:is|are) (?:required|needed)", any_case());
     if (is_demanded(place.text, release.at) || has_words(place.text.substr(release.at, 64), required)) continue;
     if (release.build.starts_with("+rocm") || release.build.starts_with("+xpu") || release.build.starts_with("+cpu"))
       place.add(place.facts.other_gpus, release.framework + release.build, release.at);
-    const bool is_left = is_left_behind(place, release.at);
     const size_t end = place.text.find(release.version, release.at) + release.version.size();
     std::string next;
-    if (is_left && RE2::PartialMatch(piece(place.text.substr(end, 24)), moved_to, &next))
-      place.add(place.facts.frameworks, release.framework + "==" + next, end);
+    const bool is_moved = RE2::PartialMatch(piece(place.text.substr(end, 24)), moved_to, &next);
+    if (is_moved) place.add(place.facts.frameworks, release.framework + "==" + next, end);
+    const bool is_left = is_moved || is_left_behind(place, release.at);
     const std::string named = release.framework + "==" + release.version;
     place.add(is_left ? place.frameworks : place.facts.frameworks, named, release.at);
     if (release.build.find(".nv") != std::string::npos) place.facts.nvidia_builds.insert(named);

@@ -165,7 +165,10 @@ Message message_of(const rules::FrameworkGate& gate, const rules::FrameworkRule&
   Message message;
   message.id = fmt::format("{}:{}", gate.framework, rule.id);
   message.who = gate.title;
-  message.match = {pattern_of(plain(trimmed(rule.message)))};
+  std::string words = plain(trimmed(rule.message));
+  const bool has_stop = words.ends_with('.');  // a quotation may lack it
+  if (has_stop) words.pop_back();
+  message.match = {pattern_of(words) + (has_stop ? "\\.?" : "")};
   message.means = fmt::format("{} refuses {}.", gate.title, rule.what);
   message.next = rule.change;
   message.versions = {releases_of(rule)};

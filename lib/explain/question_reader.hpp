@@ -4,6 +4,7 @@
 #include <re2/re2.h>
 
 #include <algorithm>
+#include <cctype>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -53,6 +54,8 @@ class Reader {
         any_case());
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
+      // A pattern may begin with the character before the word: " bias".
+      at += !words[0].empty() && std::isalnum(static_cast<unsigned char>(words[0].front())) == 0 ? 1 : 0;
       const size_t begin = at - std::min<size_t>(at, 24);
       if (found || is_contrast(text_, at) || is_aside(text_, at) || (states && is_demanded(text_, at)) ||
           has_words(std::string_view(text_).substr(begin, at - begin), denial))
@@ -85,10 +88,13 @@ inline RE2 any(const char* pattern) {
   return RE2(pattern, any_case());
 }
 
+/// A bias with its type, shape and gradient. Before the data types, because its type is not Q's.
+void read_bias(Reader& reader);
+
 /// Data types, fp8 scaling and the pass.
 void read_types(Reader& reader);
 
-/// Bias, sink, softcap, dropout, determinism and other features.
+/// Sink, softcap, dropout, determinism and other features.
 void read_features(Reader& reader);
 
 /// Chooses the framework of the call: a framework with a release first, then the one closest to cuDNN.

@@ -59,7 +59,9 @@ void add_subject(PlacedFacts& place) {
   static const RE2 attention(
       "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|\\bsdp_kernel\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\bq(?:uery)?\\b[^\\n]{0,60}[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\b[sd]_(?:q|kv|qk|v)\\b|"
-      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor",
+      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor|"
+      "\\bcausal(?:[,.;:)=]| (?:mask|and|with|at|on|bf16|fp16|training|forward|backward|prefill))|\\bsliding[ -]window|\\b(?:query|kv|key) heads?\\b|\\b\\d+ heads\\b|\\b(?:chunked|paged|ragged) prefill|\\bprefill (?:attention|with|kernels?|step|phase|of|on|at|bf16|fp16|fp8)\\b|"
+      "KV ?Cache|RaggedKV|\\bTHD\\b|\\bbshd\\b|soft[- ]?cap|CUDNN_ATTENTION|MultiHeadAttention|\\bscore modifier|\\bpaged (?:KV|K/V)|block mask",
       any_case());
   static const RE2 cudnn("cudnn", any_case());
   place.facts.speaks_of_attention = place.facts.speaks_of_attention || has_words(place.text, attention);

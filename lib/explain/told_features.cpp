@@ -34,6 +34,15 @@ void read_types(Reader& reader) {
   static const RE2 of_queries("\\bq(?:uery)? ?= ?\\w+(?:\\.\\w+)*\\([^\\n]{0,120}\\bdtype ?= ?(?:torch|jnp)\\.(\\w+)",
                               exact_case());
   reader.each(of_queries, [&](const std::string* found) { return set_type(found[1]); });
+  static const RE2 of_output = any(
+      "\\b(bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32) (?:out(?:put)?s?|O)\\b|\\b(?:output|O|out) (?:is |stays |comes )?(?:in|as|of type|dtype) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b|"
+      "\\bo_dtype ?[=:] ?(\\w+)");
+  reader.each(of_output, [&](const std::string* found) {
+    const std::string& named = !found[1].empty() ? found[1] : !found[2].empty() ? found[2] : found[3];
+    for (const auto& [name, words] : types)
+      if (has_words(named, words)) return reader.set("o_dtype", name);
+    return false;
+  });
   // The type of weights or of the cache is not the call's.
   static const RE2 of_weights = any(
       "(?:quantization|kv[_-]cache[_-]dtype|load[_-]format)\\W{1,3}fp8\\w*|\\bfp8[ -](?:weights|checkpoints?|kv[ _-]cache|models?)\\b");
@@ -43,14 +52,50 @@ void read_types(Reader& reader) {
       if (!reader.question.tells("dtype") && reader.says(words, states)) reader.set("dtype", name);
   static const RE2 mxfp8 = any("\\bmxfp8");  // not "quantize_mxfp8"
   if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
-  static const RE2 backward = any("\\bbackward|\\bbprop\\b|\\bgradients?\\b|\\bd[QKV]\\b|\\bgrad_[qkv]\\b"),
-                   training = any("(?:^|[^-\\w])training\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
+  static const RE2
+      backward = any(
+          "\\bbackward|\\bbwd\\b|\\bbprop\\b|\\bgradients?\\b|\\bjax\\.grad\\b|\\bvalue_and_grad\\b|\\bd[QKV]\\b|\\bd_?(?:bias|sinks?)\\b|\\bgrad_[qkv]\\b"),
+      training = any("(?:^|[^-\\w])training\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
   static const RE2 forward_alone = any("\\bforward only\\b|\\bonly (?:the )?forward\\b|\\binference\\b");
   if (reader.says(backward) || (reader.says(training) && !reader.says(forward)))
     reader.set("pass", "bprop");
   else if (reader.says(forward_alone))
     reader.set("pass", "fprop");
+}
+
+// "a float32 mask", "bias of shape [B, 1, 1, S]", "dBias"
+void read_bias(Reader& reader) {
+  static const RE2
+      of_type =
+          any("\\b(?:fp|float|f)32 (?:\\w+ ){0,3}(?:attn_?|attention )?(?:mask|bias)\\b|"
+              "\\b(?:mask|bias) (?:\\w+ ){0,2}(?:in|of|is|are|as) (?:type )?(?:torch\\.|jnp\\.)?(?:fp|float|f)32\\b"),
+      of_shape = any(
+          "\\b(?:bias|mask)\\b[^\\[(\\n.;]{0,32}[\\[(](1|b|bs|bsz|batch), ?(1|h|heads|nheads), ?(1|s\\w*|l\\w*|t), ?(s\\w*|l\\w*|t)[\\])]"),
+      bias = any("(?:^|[^-\\w])(?:attn_|attention )?bias(?:[^-\\w]|$)|additive (?:attention )?mask|\\bd_?bias\\b"),
+      with_gradient = any(
+          "\\bd_?bias\\b|\\bbias[- ]grad|\\bgradients? of (?:the |a )?bias|\\bbias (?:with|needs|requires) (?:a |its )?grad|\\b(?:trainable|learn(?:ed|able)) (?:\\w+ )?bias\\b");
+  static const RE2 parameter = any(
+      "\\b(?:\\w+_)?bias(?:: ?bool)? ?= ?(?:False|None|\\w+\\.bias)\\b|\\bbias: ?bool\\b|\\bimport [^\\n]{0,80}\\bbias\\b");
+  reader.each(parameter, [](const std::string*) { return true; });  // of a program
+  Json read = Json::object();
+  reader.each(of_type, [&](const std::string*) {
+    read["dtype"] = "f32";
+    return true;
+  });
+  reader.each(of_shape, [&](const std::string* words) {
+    read["shape"] =
+        fmt::format("{}{}{}s", words[1] == "1" ? "1" : "b", words[2] == "1" ? "1" : "h", words[3] == "1" ? "1" : "s");
+    return true;
+  });
+  const bool has_gradient = reader.says(with_gradient);
+  if (read.empty() && !has_gradient && !reader.says(bias)) return;
+  if (has_gradient) read["grad"] = true;
+  const bool is_shape_told = read.contains("shape");
+  if (!is_shape_told) read["shape"] = usual_bias;
+  if (!reader.set("bias", read.size() == 1 ? read["shape"] : read)) return;
+  if (!is_shape_told) reader.question.assumed.emplace_back("a bias of shape 1hss");
+  if (has_gradient) reader.set("pass", "bprop");
 }
 
 void read_features(Reader& reader) {
@@ -62,54 +107,85 @@ void read_features(Reader& reader) {
           "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
       alibi = any("\\balibi\\b"),
       sink = any(
-          "(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b|softmax_type\\W{1,4}learnable|\\blearnable softmax\\b"),
-      bias = any("(?:^|[^-\\w])(?:attn_|attention )?bias(?:[^-\\w]|$)|additive mask");
-  static const RE2 boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b"),
-                   softcap = any("soft[- _]?cap\\w*(?: ?(?:of|is|=|:))* ?(\\d+(?:\\.\\d+)?)"),
+          "(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b|\\bd_?sinks?\\b|softmax_type\\W{1,4}learnable|\\blearnable softmax\\b");
+  static const RE2 boolean =
+                       any("\\bbool(?:ean)? (?:attention )?masks?\\b|\\bmasks?\\b[^.;\\n]{0,24}\\bbool(?:ean)? tensor"),
+                   softcap = any(
+                       "soft[- _]?cap\\w*(?: ?(?:of|is|=|:|\\())* ?(\\d+(?:\\.\\d+)?)|\\bcap ?= ?(\\d+(?:\\.\\d+)?)"),
                    dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?(0?\\.\\d+)");
   static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b");
-  // Observations, and parameters of a program.
-  static const RE2
-      observed = any("\\b(?:is|are|was|were) (?:fully |always )?deterministic\\b"),
-      parameter = any(
-          "\\b(?:\\w+_)?bias(?:: ?bool)? ?= ?(?:False|None|\\w+\\.bias)\\b|\\bbias: ?bool\\b|\\bimport [^\\n]{0,80}\\bbias\\b");
-  for (const RE2* other : {&of_convolutions, &observed, &parameter})
+  // An observation.
+  static const RE2 observed = any("\\b(?:is|are|was|were) (?:fully |always )?deterministic\\b");
+  for (const RE2* other : {&of_convolutions, &observed})
     reader.each(*other, [](const std::string*) { return true; });  // not read as attention's
   if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
     reader.set("pass", "bprop");
   if (reader.says(alibi)) reader.set("alibi", true);
   if (reader.says(sink)) reader.set("sink", true);
-  if (reader.says(bias) && reader.set("bias", usual_bias)) reader.question.assumed.emplace_back("a bias of shape 1hss");
-  if (reader.says(boolean)) reader.set("score_mod", "mask_boolean");
+  if (reader.says(boolean) && !reader.question.framework.starts_with("torch"))
+    reader.set("score_mod", "mask_boolean");
+  else if (reader.says(boolean) && reader.set("bias", usual_bias))
+    reader.question.assumed.emplace_back("a bias of shape 1hss, which PyTorch makes from a boolean mask");
   // In other frameworks it is FlexAttention's.
   static const RE2 score_mod = any("\\bscore_mod\\b|\\bscore (?:function|modifier)");
   if (reader.question.framework.starts_with("jax") && reader.says(score_mod) && reader.set("score_mod", "tanh"))
     reader.question.assumed.emplace_back("a score modifier with tanh");
   for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
     reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
-      const auto value = parse_number<double>(words[1].starts_with('.') ? "0" + words[1] : words[1]);
+      const std::string& digits = key == "softcap" && words[1].empty() ? words[2] : words[1];
+      const auto value = parse_number<double>(digits.starts_with('.') ? "0" + digits : digits);
       return value && *value > 0 && reader.set(key, *value);
     });
 }
 
-void choose_framework(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
+namespace {
+
+// Keras' gate depends on its backend and JAX's version as a number: 702 for 0.7.2.
+void read_backend_of_keras(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
+  static const RE2 torch(
+      "\\b(?:py)?torch(?:'s)? backend|backend\\W{1,4}(?:\\w+ )?(?:py)?torch\\b|\\bon (?:py)?torch\\b", any_case()),
+      release("^jax==0\\.(\\d+)(?:\\.(\\d+))?");
+  if (has_words(page, torch)) question.call["backend"] = "torch";
+  for (const auto& named : facts.frameworks) {
+    int minor = 0;
+    std::string patch;
+    if (RE2::PartialMatch(named, release, &minor, &patch))
+      question.call["jax"] = minor * 100 + (patch.empty() ? 0 : parse_number<int>(patch).value_or(0));
+  }
+}
+
+}  // namespace
+
+void choose_framework(ToldQuestion& question, std::string_view text, const TextFacts& facts) {
+  // A reference to compare with is not the program that failed: "vs. a PyTorch reference".
+  static const RE2 reference(
+      "\\b(?:vs\\.?|versus|against|compared (?:to|with)|relative to) (?:an? |the |my |our )?(?:py)?torch\\b|\\b(?:py)?torch(?:'s)? (?:reference|eager|f64|fp64|float64)\\b",
+      any_case());
+  std::string page(text);
+  RE2::GlobalReplace(&page, reference, "reference");
   static const Worded<const char*> names[] = {
       {"transformer-engine", "transformer[ _-]?engine|\\bNVTE_"},
+      {"maxtext", "\\bmaxtext\\b|\\bcudnn_flash_(?:te|jax)\\b"},
       {"torch-varlen", "varlen_attn|attention\\.varlen\\b"},
       {"onnxruntime", "\\bonnx ?runtime\\b|\\bORT_ENABLE_|\\bAttentionKernelOptions\\b"},
       {"keras", "\\bkeras\\b"},
-      {"flashinfer", "\\bcudnn_batch_(?:prefill|decode)_with_kv_cache\\b|\\bFlashInfer(?:'s)? cudnn\\b"},
+      {"flashinfer",
+       "\\bcudnn_batch_(?:prefill|decode)_with_kv_cache\\b|\\bFlashInfer(?:'s)? cudnn\\b|\\bBatch(?:Prefill|Decode)With\\w+Wrapper"},
       {"tensorrt", "\\btensorrt\\b"},
       {"diffusers", "\\bdiffusers\\b"},
       // A type's name such as "torch.float32" does not show the program.
       {"mlx", "\\bmlx(?:_|\\b)|\\bmx\\.fast\\b"},
       {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
-      {"jax", "\\bjax\\b"}};
+      {"jax", "\\bjax\\b"},
+      {"vllm", "\\bvllm\\b"},
+      {"sglang", "\\bsglang\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn|attention\\.varlen\\b");
   // A program that calls cuDNN itself may use PyTorch only for its tensors.
   static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
                    indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
-  if (has_words(page, direct) && !has_words(page, indirect)) return;
+  const bool has_other_release =
+      std::ranges::any_of(facts.frameworks, [](const auto& named) { return !named.starts_with("torch=="); });
+  if (has_words(page, direct) && !has_words(page, indirect) && !has_other_release) return;
   // Programs with attention of their own also list PyTorch: "pip install onnxruntime==1.24.4 torch==2.10.0". That does not
   // show that PyTorch's attention ran.
   static const RE2 of_torch = any(
@@ -124,7 +200,12 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
   const bool has_release = std::ranges::any_of(
       facts.frameworks, [&](const auto& named) { return named.starts_with("transformer-engine=="); });
   if (has_words(page, of_engine) && !has_words(page, of_torch) && !has_release) question.framework = engine;
-  for (const char* first : {"transformer-engine", "torch", "jax"})
+  // In prose, Keras is the program, whatever its backend; an import is in small letters.
+  static const RE2 in_prose("\\bKeras\\b", exact_case());
+  const bool has_keras_release =
+      std::ranges::any_of(facts.frameworks, [](const auto& named) { return named.starts_with("keras=="); });
+  if (question.framework.empty() && has_words(page, in_prose) && !has_keras_release) question.framework = "keras";
+  for (const char* first : {"keras", "transformer-engine", "torch", "jax"})
     for (const auto& named : facts.frameworks)
       if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&
           !(is_listed_only && named.starts_with("torch==")))
@@ -135,7 +216,11 @@ void choose_framework(ToldQuestion& question, std::string_view page, const TextF
       question.framework = named;
   for (const auto& [name, words] : names)
     if (question.framework.empty() && has_words(page, words)) question.framework = name;
+  static const RE2 te_of_jax("transformer[ _-]engine[._ -]jax|\\bTE[ -]jax\\b", any_case());
+  if (question.framework.starts_with("transformer-engine") && has_words(page, te_of_jax))
+    question.framework.insert(std::string_view("transformer-engine").size(), "-jax");
   if (question.framework.starts_with("torch==") && has_words(page, varlen)) question.framework.insert(5, "-varlen");
+  if (question.framework.starts_with("keras")) read_backend_of_keras(question, page, facts);
   if (question.framework.empty()) return;
   try {
     const auto chosen = rules::choose_gates({question.framework}, "the text").front();

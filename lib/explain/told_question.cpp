@@ -116,20 +116,27 @@ void read_windows(Reader& reader, Json& mask) {
 
 void read_mask(Reader& reader) {
   static const RE2
-      causal = any("\\bis_causal ?= ?True|\\bcausal\\b"),
+      causal = any("\\bis_causal ?= ?True|\\bcausal\\b|\\bunidirectional ?[=:] ?1\\b"),
       bottom = any("bottom[- _]?right"),
       padding = any(
-          "\\bpadding[ _]?mask|\\bpadded (?:\\w+ )?(?:sequences?|tokens?|batch\\w*|keys?|queries|inputs?)\\b|\\bwith padding\\b|padding_causal");
+          "\\bpadding[ _]?mask|\\bpadded (?:\\w+ )?(?:sequences?|tokens?|batch\\w*|keys?|queries|inputs?)\\b|(?:\\bwith|\\+) padding\\b|padding_causal");
   static const RE2 q_lengths = any("query lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)"),
                    kv_lengths = any("key lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)");
   static const RE2 packed = any(
-      "\\bthd\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|\\bcu_seq_?lens?(?:_\\w+)?(?: ?= ?(?:[^N\\s]|N[^o])|[^\\w =]| [^=]|$)|\\bjagged\\b|cumulative (?:sequence )?lengths");
-  static const RE2 assigned = any("\\b(?:is_)?causal[`'\"]{0,2} ?[=:] ?(\\w+)");
+      "\\bthd(?:_(?:thd|bshd|sbhd))*\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|\\bcu_seq_?lens?(?:_\\w+)?(?: ?= ?(?:[^N\\s]|N[^o])|[^\\w =]| [^=]|$)|\\bjagged\\b|cumulative (?:sequence )?lengths");
+  static const RE2 assigned = any("\\b(?:is_)?causal[`'\"]{0,2} ?(?:= ?(\\w+)|: ?(true|false|none|no|yes|0|1)\\b)");
   reader.each(assigned, [](const std::string* words) {  // another value than true is not read as a mask
-    return in_small_letters(words[1]) != "true" && words[1] != "1";
+    const std::string value = in_small_letters(words[1].empty() ? words[2] : words[1]);
+    return value != "true" && value != "1" && value != "yes";
   });
   static const RE2 variable = any(", ?causal ?[,)]");
-  reader.each(variable, [](const std::string*) { return true; });
+  // An argument of a call: "attn(q, k, v, causal)".
+  reader.each(variable, [&](const std::string*) {
+    const std::string_view before = reader.before();
+    const size_t open = before.rfind('(');
+    return open != std::string_view::npos && open > 0 && before.find(')', open) == std::string_view::npos &&
+           std::isalnum(static_cast<unsigned char>(before[open - 1])) != 0;
+  });
   Json mask = Json::object();
   read_windows(reader, mask);
   if (reader.says(causal)) mask["causal"] = true;
@@ -176,6 +183,9 @@ void read_pairs(Reader& reader) {
   } pairs[] = {
       {"head_dim_qk", "head_dim_v",
        any("head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|(?:for|of) (?:Q and K|Q ?/ ?K|QK|queries and keys),?(?: and)?|\\(?qk\\)?,? and) ?(\\d{2,4})")},
+      {"head_dim_qk", "head_dim_v",
+       any("\\b(?:d|hd|hdim|head|head[ _-]?dim(?:ension)?s?|d_?qk) ?=? ?(\\d{2,4}) ?/ ?(?:d_?v ?=? ?)?(\\d{2,4})\\b")},
+      {"heads_q", "heads_kv", any("\\b(?:h|heads|gqa) ?=? ?(\\d{1,4}) ?[/x] ?(\\d{1,4})\\b")},
       {"heads_q", "head_dim_qk", any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b")},
       {"batch", "seqlen_q", any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b")}};
   for (const auto& [first, second, words] : pairs)
@@ -195,9 +205,11 @@ void read_sizes(Reader& reader) {
       of_images = any("\\b(?:VAE|video|image|latent)s? (?:encode and |encoding and )?decod(?:e|ing)\\b");
   // In this order: "seqlen=4096 heads=16" does not mean 4096 heads.
   static const SizeForm forms[] = {
-      {"head_dim_v", 1024, "\\b(?:d_v|head_?dim_v) ?[=:]? ?(\\d{2,4})\\b"},
+      {"head_dim_v", 1024, "\\b(?:d_?v|hd_?v|head_?dim_v|v[ _-]head[ _-]?dim) ?[=:]? ?(\\d{2,4})\\b"},
       {"head_dim_qk", 1024,
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
+      {"head_dim_qk", 1024,
+       "\\b(\\d{2,4}) per head\\b|\\b(\\d{2,4})[ -]dim(?:ensional)? heads?\\b|\\bheads of (\\d{2,4})\\b"},
       {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()},
       {"heads_kv", 1024,
        "\\b(?:h_?kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
@@ -208,14 +220,15 @@ void read_sizes(Reader& reader) {
       {"block", 100'000,
        "\\b(\\d{1,5}) tokens (?:to|per|in|a|each) (?:a |the |each )?(?:block|page)\\b|\\b(?:page|block)[_ -]?size(?: ?(?:of|is|=|==|:))* ?(\\d{1,5})\\b|\\b(?:pages|blocks) of (\\d{1,5})\\b"},
       {"batch", 1'000'000,
-       "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,5}) sequences\\b"},
+       "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,3}(?:,\\d{3})+|\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,3},\\d{3}|\\d{1,5}) sequences\\b"},
       {"seqlen_q", most_size,
-       "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|seq_?len_?q|q_len|sq) ?[=:] ?(\\d{1,7})\\b"},
+       "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|seq_?len_?q|q_len|sq) ?[=:]? ?(\\d{1,7})\\b"},
       {"seqlen_kv", most_size,
-       "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:] ?(\\d{1,7})\\b"},
+       "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:]? ?(\\d{1,7})\\b"},
       {"length", most_size,
        "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b"},
-      {"length", most_size, "\\b(?:S|L|T) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
+      {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
+      {"length", most_size, "\\b(?:S|L|T|s) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
   read_pairs(reader);
   for (const SizeForm& form : forms) {
     std::string field = form.field;
@@ -237,7 +250,7 @@ void read_sizes(Reader& reader) {
 // "fails if seq_len_kv == 0": the last batch entry has no keys.
 void read_empty_keys(Reader& reader) {
   static const RE2 empty = any(
-      "\\b(?:seq_?lens?_?kv|s_?kv|kv_(?:seq_?)?lens?) ?(?:==?|of|is) ?0\\b|\\bzero[- ]length (?:keys?|kv|sequences)|\\bbatch entr(?:y|ies) without keys");
+      "\\b(?:seq_?lens?_?kv|s_?kv|kv_(?:seq_?)?lens?) ?(?:==?|of|is) ?0\\b|\\bzero[- ](?:length )?(?:keys?|kv|sequences)|\\blength 0 in \\w*seq_?len_?kv|\\bbatch entr(?:y|ies) without keys");
   constexpr int64_t usual_length = 1024, most_batch = 64;
   if (!reader.says(empty)) return;
   const auto told = [&](std::string_view field, int64_t otherwise) {
@@ -289,6 +302,7 @@ ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
   choose_framework(reader.question, page, facts);
   const bool heads_third =
       reader.question.framework.starts_with("jax") || reader.question.framework.starts_with("transformer-engine");
+  read_bias(reader);
   read_types(reader);  // before the tuples, which contain types: "q: bf16[2,4096,16,128]"
   read_tuples(reader, heads_third);
   read_mask(reader);

@@ -1,6 +1,7 @@
 #include "explain/words.hpp"
 
 #include <cctype>
+#include <initializer_list>
 
 namespace attnprobe::explain {
 namespace {
@@ -9,6 +10,20 @@ bool ends_sentence(std::string_view text, size_t at) {
   if (text[at] == '\n') return true;
   const bool is_mark = text[at] == '.' || text[at] == '?' || text[at] == '!' || text[at] == ';';
   return is_mark && (at + 1 == text.size() || std::isspace(static_cast<unsigned char>(text[at + 1])) != 0);
+}
+
+// The part of the sentence between these marks and words.
+std::string_view part_at(std::string_view text, size_t at, std::string_view marks,
+                         std::initializer_list<std::string_view> words) {
+  const std::string_view sentence = sentence_at(text, at);
+  size_t begin = std::min(static_cast<size_t>(text.data() + at - sentence.data()), sentence.size()), end = begin;
+  const auto is_joint = [&](size_t i) {
+    return marks.find(sentence[i]) != std::string_view::npos ||
+           std::any_of(words.begin(), words.end(), [&](auto word) { return sentence.substr(i).starts_with(word); });
+  };
+  while (begin > 0 && !is_joint(begin - 1)) --begin;
+  while (end < sentence.size() && !is_joint(end)) ++end;
+  return sentence.substr(begin, end - begin);
 }
 
 }  // namespace
@@ -21,15 +36,7 @@ std::string_view sentence_at(std::string_view text, size_t at) {
 }
 
 std::string_view clause_at(std::string_view text, size_t at) {
-  const std::string_view sentence = sentence_at(text, at);
-  size_t begin = std::min(static_cast<size_t>(text.data() + at - sentence.data()), sentence.size()), end = begin;
-  const auto is_joint = [&](size_t i) {
-    return sentence[i] == ',' || sentence[i] == ';' || sentence.substr(i).starts_with(" but ") ||
-           sentence.substr(i).starts_with(" while ");
-  };
-  while (begin > 0 && !is_joint(begin - 1)) --begin;
-  while (end < sentence.size() && !is_joint(end)) ++end;
-  return sentence.substr(begin, end - begin);
+  return part_at(text, at, ",;", {" but ", " while "});
 }
 
 bool is_contrast(std::string_view text, size_t at) {
@@ -39,24 +46,29 @@ bool is_contrast(std::string_view text, size_t at) {
       any_case());
   static const RE2 does_not(
       "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
-      "disabled|unsupported|falls? back|illegal|\\?",
+      "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bnot cudnn|\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
       any_case());
-  std::string_view sentence = sentence_at(text, at);
-  if (!has_words(sentence, works)) return false;
-  if (!has_words(sentence, does_not)) return true;
-  // If a sentence has both, only the part between commas counts.
+  // "wrong while the forward is correct": each half counts on its own.
+  const std::string_view half = part_at(text, at, ";", {" but ", " while ", " whereas "});
+  if (!has_words(half, works)) return false;
+  if (!has_words(half, does_not)) return true;
+  // If it has both, only the part between commas counts.
   const std::string_view clause = clause_at(text, at);
   return has_words(clause, works) && !has_words(clause, does_not);
 }
 
-bool is_aside(std::string_view text, size_t at) {
+bool is_of_another_kernel(std::string_view text, size_t at) {
   static const RE2 another(
       "trtllm-gen|\\bFlashAttention\\b|\\bflash[-_]attn\\b|\\bFA-?[234]\\b|xformers|memory[- _]efficient|\\bmath (?:backend|kernel)|"
       "\\btriton\\b|SageAttention|\\bfor plain\\b|\\bcompared (?:to|with)\\b",
       any_case());
   static const RE2 ours("cudnn|fused|sdpa|scaled_dot", any_case());
-  const std::string_view clause = clause_at(text, at);
-  if (has_words(clause, another) && !has_words(clause, ours)) return true;
+  const std::string_view clause = part_at(text, at, ",;()", {" but ", " while ", " whereas "});
+  return has_words(clause, another) && !has_words(clause, ours);
+}
+
+bool is_aside(std::string_view text, size_t at) {
+  if (is_of_another_kernel(text, at)) return true;
   // Of several questions, the first one is about the call: "…, and does it work with dropout?"
   static const RE2 further(",? (?:and|or) (?:does|do|can|could|is|are|will|would|which|what|how|why)\\b", any_case());
   static const RE2 earlier("(?m)^(?:[^#\\n]*[.!] )?(?:\\S+ ){4}[^\\n]*\\?\\s", exact_case());

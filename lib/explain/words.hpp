@@ -75,6 +75,9 @@ bool is_contrast(std::string_view text, size_t at);
 /// Whether the words at `at` are about another kernel or in a further question, "…, and does it work with dropout?".
 bool is_aside(std::string_view text, size_t at);
 
+/// Whether the words at `at` are in a clause about another attention kernel than cuDNN's.
+bool is_of_another_kernel(std::string_view text, size_t at);
+
 /// Whether the words at `at` state a requirement, not a fact: "requires A100 or H100 GPUs".
 bool is_demanded(std::string_view text, size_t at);
 

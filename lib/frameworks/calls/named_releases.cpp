@@ -10,11 +10,14 @@ namespace attnprobe::frameworks {
 namespace {
 
 struct Form {
-  Form(const char* name, const std::string& words, const char* major)
+  Form(const char* name, const std::string& words, const char* major, const char* build = "((?:a0)?\\+[\\w.]*)?")
       : framework(name),
-        pattern("(?:" + words + ")(?:[ _](?:version|nightly))?['\"]?[ :=v|]{0,4}['\"]?(" + major +
-                    "\\.\\d{1,2}(?:\\.\\d+)?)((?:a0)?\\+[\\w.]*)?",
-                any_case()) {}
+        pattern(
+            "(?:" + words +
+                ")(?:[ _-](?:version|nightly|release|wheels?|build|diffusion)|\\.__version__|\\nVersion)?['\"`)]{0,2}"
+                "(?: (?:is|at|to|from|==))?[ :=v|(@]{0,4}['\"]?(" +
+                major + "\\.\\d{1,2}(?:\\.\\d+)?)" + build,
+            any_case()) {}
 
   static RE2::Options any_case() {
     RE2::Options options;
@@ -29,17 +32,20 @@ struct Form {
 
 // Compiled once, because compiling takes longer than reading a short text.
 const auto& forms() {
-  static const Form all[] = {{"torch", "\\b(?:py)?torch", "\\d"},
-                             {"jax", "\\bjax(?:lib)?", "0"},
-                             {"transformer-engine", "transformer[ _-]?engine(?:[ _](?:torch|jax))?|\\bTE", "\\d"},
-                             {"vllm", "\\bvllm", "0"},
-                             {"sglang", "\\bsglang", "0"},
-                             {"flashinfer", "\\bflashinfer(?:[-_]python)?", "0"},
-                             {"keras", "\\bkeras", "3"},
-                             {"diffusers", "\\bdiffusers", "0"},
-                             {"onnxruntime", "\\bonnx ?runtime(?:[-_]gpu)?", "1"},
-                             {"mlx", "\\bmlx", "0"},
-                             {"tensorrt", "\\btensorrt", "\\d{1,2}"}};
+  static const Form all[] = {
+      {"torch", "\\b(?:py)?torch", "\\d"},
+      {"jax", "\\bjax(?:lib)?", "0"},
+      {"transformer-engine", "transformer[ _-]?engine(?:[ _](?:torch|jax))?|\\bTE(?:[ -](?:torch|jax))?", "\\d"},
+      {"vllm", "\\bvllm", "0"},
+      {"sglang", "\\bsglang", "0"},
+      {"flashinfer", "\\bflashinfer(?:[-_]python)?", "0"},
+      {"keras", "\\bkeras", "3"},
+      {"diffusers", "\\bdiffusers", "0"},
+      {"onnxruntime", "\\bonnx ?runtime(?:[-_]gpu)?", "1"},
+      {"mlx", "\\bmlx", "0"},
+      {"tensorrt", "\\btensorrt", "\\d{1,2}"},
+      // "2.13.0+cu130" is a build of PyTorch.
+      {"torch", "(?:^|[\\s(,])", "2", "(\\+cu\\d{3}[\\w.]*)"}};
   return all;
 }
 
