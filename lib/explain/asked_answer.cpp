@@ -203,7 +203,7 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
                                            is_told(asked) ? "this attention" : "attention of usual sizes",
                                            result.target.id, result.by_rule ? ", by rule" : "");
   Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN", supports);
-  if (by_name && (facts.asks_choice || facts.trouble == Trouble::refused)) {
+  if (by_name && (facts.asks_choice || facts.trouble == Trouble::refused || facts.trouble == Trouble::slow)) {
     refusal.headline = result.frameworks.front().text;
     refusal.means = supports + ".";
   } else {
@@ -264,9 +264,21 @@ const Refusal* message_of(const TextAnswer& answer) {
   return found == answer.refusals.end() ? nullptr : &*found;
 }
 
+// Whether the text names what the bug depends on; otherwise every text would have it.
+bool is_placed(const rules::KnownBug& bug, const TextFacts& facts) {
+  if (!facts.is_placed() && facts.has_error) return false;
+  const rules::KnownBugRule* rule = rules::find_known_bug(bug.id);
+  if (rule == nullptr) return false;
+  const std::string when = rule->when.dump();
+  const auto depends_on = [&](const char* key) { return when.find(key) != std::string::npos; };
+  return (!facts.target().empty() || !depends_on("\"sm\"")) &&
+         (!cudnns_told(facts).empty() || !depends_on("\"cudnn\""));
+}
+
 // Known bugs with these symptoms; bugs of this exact call first.
-void add_bugs(TextAnswer& answer, const Asked& asked) {
+void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
   for (const auto& bug : asked.bugs) {
+    if (!is_placed(bug, facts)) continue;
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
                                       [&](const auto& one) { return one.id == bug.id; });
     if (concerns || answer.bugs.size() < 2)
@@ -277,7 +289,8 @@ void add_bugs(TextAnswer& answer, const Asked& asked) {
 
 void add_question(TextAnswer& answer, const ToldQuestion& question, const TextFacts& facts, const AskWith& with) {
   const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
-  const bool asks_gpu = facts.speaks_of_cudnn && !facts.target().empty() && facts.trouble != Trouble::none;
+  const bool asks_gpu = (facts.speaks_of_cudnn || question.framework.starts_with("transformer-engine")) &&
+                        !facts.target().empty() && facts.trouble != Trouble::none;
   if (!facts.speaks_of_attention || !(asks || asks_gpu)) return;
   const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
                                    [](const ToldField& one) { return one.value.is_number(); });
@@ -323,6 +336,13 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   const ToldQuestion question = read_question(findings.pasted, facts);
   add_question(answer, question, facts, with);
   add_choice(answer, question, facts);
+  // The cost of new shapes needs no question.
+  if (facts.trouble == Trouble::compile_time && answer.refusals.empty() && facts.speaks_of_cudnn &&
+      facts.speaks_of_attention) {
+    answer.refusals.push_back(plans_of({}, facts));
+    answer.refusals.front().first_line = answer.refusals.front().times = 1;
+    answer.missing.clear();
+  }
 }
 
 void add_asked_document(TextAnswer& answer, const std::vector<DocumentQuestion>& documents, const TextFacts& facts,
@@ -368,8 +388,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (asked.first && message == nullptr && may_be_refused &&
         (facts.asks_version || asked.is_established || is_told(asked)))
       found = first_version(asked);
-    // Otherwise every text would have them.
-    if (!facts.target().empty() && !cudnns_told(facts).empty()) add_bugs(answer, asked);
+    add_bugs(answer, asked, facts);
     if (found) {
       // A question about versions.
     } else if (is_failure(facts.trouble) || facts.trouble == Trouble::varies) {
@@ -390,9 +409,11 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const bool is_general =
         facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty() && asked.is_plain;
     const bool asks_it = facts.asks && !facts.asks_other;
-    const bool is_only_by_name = std::ranges::any_of(
-        asked.result.frameworks, [](const auto& gate) { return gate.takes == rules::Takes::by_name; });
-    if (!found && message == nullptr && (is_told(asked) || is_general) && asked.depends_on.empty() &&
+    const bool is_only_by_name =
+        facts.speaks_of_cudnn && std::ranges::any_of(asked.result.frameworks, [](const auto& gate) {
+          return gate.takes == rules::Takes::by_name;
+        });
+    if (!found && message == nullptr && (is_told(asked) || is_general || is_only_by_name) && asked.depends_on.empty() &&
         is_free(asked.result) && may_be_refused &&
         (asks_it || (is_only_by_name && facts.trouble == Trouble::refused) ||
          (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))

@@ -415,6 +415,7 @@ void complete(Asked& asked, const TextFacts& facts, const std::vector<rules::Cho
   const auto told = facts.versions.empty() && brought ? std::vector<std::string>{*brought} : facts.versions;
   const auto answers_for = [&](const std::string& version) { return is_of_version(answering, version); };
   asked.is_other_cudnn = !told.empty() && std::ranges::none_of(told, answers_for);
+  if (told.empty()) asked.assumed.push_back("cuDNN " + answering);
   if (asked.is_other_cudnn && facts.versions.empty())
     asked.assumed.push_back(fmt::format("cuDNN {}; {} ships {}", answering, rules::title_of(gates.front()), *brought));
   if (const rules::GatePlans* plans = gates.empty() ? nullptr : rules::plans_of(gates.front())) asked.plans = *plans;

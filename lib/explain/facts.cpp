@@ -33,13 +33,15 @@ bool is_left_behind(const PlacedFacts& place, size_t at) {
 void add_gpus(PlacedFacts& place) {
   static const RE2 names(
       "\\b(?:\\d{1,4} ?x ?)?((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|[345]0[678]0 ?Ti(?: ?SUPER)?|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
-      "GB10|DGX Spark|Jetson (?:AGX )?Thor)s?\\b",
+      "GB10|DGX Spark|Jetson (?:AGX )?Thor|Thor (?:devkit|dev kit|developer kit))s?\\b",
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
   static const RE2 short_names(
-      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
+      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\bGB|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
-  static const RE2 family("\\b(?:[Oo]n|[Mm]y|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b", exact_case());
+  static const RE2 family(
+      "\\b(?:[Oo]n|[Mm]y|[Oo]ur|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b|\\b(Volta|Turing|Ampere|Ada|Hopper|volta|turing|ampere|ada|hopper) (?:card|GPU|gpu|node|machine)s?\\b",
+      exact_case());
   static constexpr std::pair<std::string_view, const char*> one_of_family[] = {
       {"Volta", "v100"}, {"Turing", "t4"}, {"Ampere", "a100"}, {"Ada", "l40s"}, {"Hopper", "h100"}};
   // GPUs that are not in the catalogue.
@@ -53,7 +55,7 @@ void add_gpus(PlacedFacts& place) {
   std::vector<std::pair<size_t, std::string>> found;
   const auto take = [&](const std::string* words, size_t at) {
     std::string name = words[1];
-    if (name.ends_with("Thor")) name = "thor";
+    if (name.find("Thor") != std::string::npos) name = "thor";
     const gpu::Target* target = gpu::find(name);
     const size_t begin = at + words[0].size() - words[1].size();
     if (target != nullptr && !is_demanded(place.text, begin)) found.emplace_back(begin, target->id);
@@ -61,9 +63,11 @@ void add_gpus(PlacedFacts& place) {
   each_match(names, place.text, take);
   each_match(short_names, place.text, take);
   each_match(family, place.text, [&](const std::string* words, size_t at) {
-    if (place.text.substr(at + words[0].size()).starts_with(" GPUs")) return;  // those of a release note
+    // Those of a release note: "supported on Hopper GPUs".
+    if (words[0].ends_with(" GPUs") || place.text.substr(at + words[0].size()).starts_with(" GPUs")) return;
+    const std::string named = in_small_letters(words[1].empty() ? words[2] : words[1]);
     for (const auto& [name, target] : one_of_family)
-      if (words[1] == name && !is_demanded(place.text, at)) found.emplace_back(at, target);
+      if (named == in_small_letters(name) && !is_demanded(place.text, at)) found.emplace_back(at, target);
   });
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (const auto& [at, id] : found) place.add(is_left_behind(place, at) ? place.gpus : place.facts.gpus, id, at);
@@ -167,6 +171,14 @@ void add_versions(PlacedFacts& place) {
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
   });
+  // "H100, 9.20.": no other program of this world has such versions.
+  static const RE2 bare("(?:^|[\\s(,])(9\\.[12]\\d(?:\\.\\d{1,2})?)(?:[\\s,;)]|\\.\\s|\\.?$)", exact_case()),
+      of_cudnn("cudnn|\\bsdpa\\b|fused (?:attention|backward|forward)|FusedAttention", any_case());
+  if (place.facts.versions.empty() && has_words(place.text, of_cudnn))
+    each_match(bare, place.text, [&](const std::string* words, size_t at) {
+      if (!is_demanded(place.text, at))
+        place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
+    });
   static const RE2 frontends("\\bcudnn[-_ ]?frontend(?: version)?[ :=v]{1,3}(1\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
                              any_case());
   each_match(frontends, place.text,
@@ -184,6 +196,14 @@ void add_versions(PlacedFacts& place) {
     if (is_moved) place.add(place.facts.frameworks, release.framework + "==" + next, end);
     const bool is_left = is_moved || is_left_behind(place, release.at);
     const std::string named = release.framework + "==" + release.version;
+    // "bumped jax to 0.6.2": the release that the text is about.
+    static const RE2 to_this("\\bto v?$", any_case());
+    const size_t number = end - release.version.size();
+    if (has_words(place.text.substr(release.at, number - release.at), to_this) && !place.facts.frameworks.empty()) {
+      std::erase(place.facts.frameworks, named);
+      place.facts.frameworks.insert(place.facts.frameworks.begin(), named);
+      place.facts.lines.emplace(named, place.first_line - 1 + line_at(place.page, release.at));
+    }
     place.add(is_left ? place.frameworks : place.facts.frameworks, named, release.at);
     if (release.build.find(".nv") != std::string::npos) place.facts.nvidia_builds.insert(named);
   }

@@ -153,14 +153,14 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::varies,
        "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)|\\b(?:is|are) not deterministic\\b|\\bsame seed\\b[^.\\n]{0,60}\\bdiffer"},
       {Trouble::wrong,
-       "\\bwrong\\b|incorrect|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|mismatch|attends? across|\\bleaks? (?:across|into|between)|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
+       "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|mismatch|attends? across|\\bleaks? (?:across|into|between)|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
        "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?) zeros?\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
       {Trouble::memory,
        "out of memory|\\bOOM\\b|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d"},
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|out[- ]of[- ]bounds|\\boverwrites?\\b|\\bsignal (?:6|8|11)\\b|SIGABRT|SIGFPE|\\baborts?\\b"},
       {Trouble::compile_time,
-       "\\btakes? [\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?shapes?\\b|compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|plan (?:building|builds?\\b)|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
+       "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?shapes?\\b|compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|plan (?:building|builds?\\b)|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
        "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
        "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
        "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape)"},
@@ -170,7 +170,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
        "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b|"
        "\\b(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|reached)\\b|\\b(?:does|do|did)(?:n't| not) (?:use|pick|choose|select|take|go)\\b|"
        "\\b(?:still|never|no|not) (?:\\w+ )?(?:on |in |with )?(?:cudnn|fused ?attention)\\b|(?:cudnn|fused ?attention)[^.\\n]{0,32}\\b(?:skipped|ignored|unavailable)\\b|\\bskip(?:s|ped) (?:cudnn|fused)|\\bunfused\\b|\\bfalls? (?:to|through)\\b|"
-       "\\b(?:only|always|silently|just) (?:ever )?(?:sees?|uses?|runs?|takes?|gets?|shows?) (?:\\w+ )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
+       "\\b(?:only|always|silently|just|still) (?:ever )?(?:sees?|uses?|runs?|takes?|gets?|shows?) (?:\\w+ )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
        "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\binstead of cudnn|\\bexpected cudnn|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\breturns? nothing\\b"},
       {Trouble::question, "\\?"}};
   static const RE2 mended("\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b",
@@ -235,6 +235,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:which (?:switch|setting|option|variable)|possible to (?:select|choose|switch|turn|force)|(?:something|anything|a switch) to (?:switch|turn|select|choose))\\b[^?\\n]{0,120}\\?|"
       "\\b(?:does|do|is|will|would|did|why|when)\\b[^?\\n]{0,120}\\b(?:uses?|used|takes?|taken|picks?|picked|chooses?|choosing|chosen|prefers?|preferred|selects?|selecting|selected|using|taking|picking)\\b[^?\\n]{0,100}\\b(?:cudnn|fused ?attention)\\b[^?\\n]{0,100}\\?|"
       "\\bcudnn\\b[^?\\n]{0,40}\\bthe default\\b[^?\\n]{0,80}\\?|\\b(?:stop|keep|prevent)\\b[^?\\n]{0,60}\\bfrom (?:using|taking|choosing|picking|selecting)\\b[^?\\n]{0,60}\\?|"
+      "\\b(?:do|must|should) i (?:have to |need to )?(?:switch|turn|enable|select|set)\\b[^?\\n]{0,60}\\?|"
       "\\bwhich of them is cudnn\\?",
       any_case());
   facts.asks_choice = facts.asks && has_words(own, choice);

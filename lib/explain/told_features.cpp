@@ -120,6 +120,8 @@ void read_features(Reader& reader) {
     reader.each(*other, [](const std::string*) { return true; });  // not read as attention's
   if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
     reader.set("pass", "bprop");
+  static const RE2 blocks = any("\\bblock[ _]mask\\b|\\bblock[- ]sparse\\b");
+  if (reader.question.framework.empty() && reader.says(blocks)) reader.set("block_mask", true);
   if (reader.says(alibi)) reader.set("alibi", true);
   if (reader.says(sink)) reader.set("sink", true);
   if (reader.says(boolean) && !reader.question.framework.starts_with("torch"))
@@ -128,7 +130,10 @@ void read_features(Reader& reader) {
     reader.question.assumed.emplace_back("a bias of shape 1hss, which PyTorch makes from a boolean mask");
   // In other frameworks it is FlexAttention's.
   static const RE2 score_mod = any("\\bscore_mod\\b|\\bscore (?:function|modifier)");
-  if (reader.question.framework.starts_with("jax") && reader.says(score_mod) && reader.set("score_mod", "tanh"))
+  const std::string& framework = reader.question.framework;
+  const bool has_modifiers =
+      framework.empty() || framework.starts_with("jax") || framework.starts_with("transformer-engine");
+  if (has_modifiers && reader.says(score_mod) && reader.set("score_mod", "tanh"))
     reader.question.assumed.emplace_back("a score modifier with tanh");
   for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
     reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
@@ -220,6 +225,13 @@ void choose_framework(ToldQuestion& question, std::string_view text, const TextF
   if (question.framework.starts_with("transformer-engine") && has_words(page, te_of_jax))
     question.framework.insert(std::string_view("transformer-engine").size(), "-jax");
   if (question.framework.starts_with("torch==") && has_words(page, varlen)) question.framework.insert(5, "-varlen");
+  static const RE2 of_maxtext("\\bcudnn_flash_jax\\b");
+  if (question.framework.starts_with("maxtext") && has_words(page, of_maxtext))
+    question.call["attention"] = "cudnn_flash_jax";
+  // These programs switch PyTorch's cuDNN attention off for their process.
+  const bool is_inside = std::ranges::any_of(
+      facts.frameworks, [](const auto& named) { return named.starts_with("vllm==") || named.starts_with("sglang=="); });
+  if (question.framework.starts_with("torch") && is_inside) question.call["cudnn_sdp_enabled"] = false;
   if (question.framework.starts_with("keras")) read_backend_of_keras(question, page, facts);
   if (question.framework.empty()) return;
   try {

@@ -52,6 +52,7 @@ void read_tuples(Reader& reader, bool heads_third) {
       unnamed("((?:[\\w.]+[ .])?\\b(?:shapes?|size ?=|ShapedArray|bfloat16|float16|bf16|f16))[^\\[(\\d\\n]{0,16}" +
                   type + numbers,
               any_case()),
+      plain(names + "[ :=]{1,3}(\\d+)x(\\d+)x(\\d+)x(\\d+)\\b", any_case()),
       others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case());
   static const RE2 of_expand("sizes: ", any_case());  // shape in PyTorch's message about a mask
   // A mask's shape, the shape of another view, and torch.compile's buffers.
@@ -60,7 +61,7 @@ void read_tuples(Reader& reader, bool heads_third) {
   const auto take = [&](const std::string* words, char which) -> bool {
     if (has_words(words[0], of_expand)) return false;
     const auto b = size_of(words[2]), second = size_of(words[3]), third = size_of(words[4]);
-    static const RE2 last("(\\d+),? ?[\\])]$");
+    static const RE2 last("(\\d+),? ?[\\])]?$");
     std::string digits;
     if (!b || !second || !third || !RE2::PartialMatch(words[0], last, &digits)) return false;
     const auto d = size_of(digits);
@@ -75,11 +76,13 @@ void read_tuples(Reader& reader, bool heads_third) {
     return any_set({reader.set("batch", *b), reader.set("heads_q", heads), reader.set("seqlen_q", tokens),
                     reader.set("head_dim_qk", *d)});
   };
-  reader.each(named, [&](const std::string* words) {
+  const auto take_named = [&](const std::string* words) {
     const auto which = static_cast<char>(std::tolower(static_cast<unsigned char>(words[1][0])));
     const bool is_any_tensor = which == 't' || which == 'i';
     return !(is_any_tensor && has_words(reader.before(), of_others)) && take(words, which);
-  });
+  };
+  reader.each(named, take_named);
+  reader.each(plain, take_named);
   if (reader.question.tells("head_dim_qk")) return;
   reader.each(unnamed, [&](const std::string* words) {
     return !has_words(words[1], others) && !has_words(reader.before(), of_others) && take(words, 'q');
@@ -230,6 +233,8 @@ void read_sizes(Reader& reader) {
       {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
       {"length", most_size, "\\b(?:S|L|T|s) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
   read_pairs(reader);
+  static const RE2 one_head = any("\\b(?:one|a single) (?:query |attention )?head\\b");
+  if (reader.says(one_head)) reader.set("heads_q", int64_t{1});
   for (const SizeForm& form : forms) {
     std::string field = form.field;
     if (field == "length") {

@@ -42,7 +42,7 @@ std::string_view clause_at(std::string_view text, size_t at) {
 bool is_contrast(std::string_view text, size_t at) {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?) on\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\b(?:is|are) unaffected|\\btakes (?:it|them)\\b",
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\b(?:is|are) unaffected|\\btakes (?:it|them)\\b",
       any_case());
   static const RE2 does_not(
       "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
@@ -82,7 +82,7 @@ bool is_demanded(std::string_view text, size_t at) {
   constexpr size_t reach = 64;
   static const RE2 demand(
       "(?:\\brequires?\\b|\\bneeds?\\b|\\btrained (?:with|using)\\b|\\bexpects?\\b|\\bonly (?:on|for|with|supports?|runs?|works?)\\b|\\bsupported: ?\\{|\\bsuch as\\b)[^.;:!?\\n]{0,48}$|"
-      "\\bonly\\b[^.;:!?,]{0,48}$|"
+      "(?:^|[^-\\w])only\\b[^.;:!?,]{0,48}$|"
       "(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
       any_case());
   static const RE2 own("\\b(?:we|i) need\\b[^.;:!?\\n]{0,40}\\bon (?:an? |the |our )?$", any_case());
