@@ -229,7 +229,7 @@ void read_sizes(Reader& reader) {
       {"seqlen_kv", most_size,
        "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:]? ?(\\d{1,7})\\b"},
       {"length", most_size,
-       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b"},
+       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b|\\bseq ?=? ?(\\d{2,7})\\b"},
       {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
       {"length", most_size, "\\b(?:S|L|T|s) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
   read_pairs(reader);
@@ -243,7 +243,7 @@ void read_sizes(Reader& reader) {
       field = reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q";
     }
     reader.each(form.words, [&](const std::string* words) {
-      const auto size = size_of(!words[1].empty() ? words[1] : !words[2].empty() ? words[2] : words[3]);
+      const auto size = size_of(*std::find_if(words + 1, words + 4, [](const auto& word) { return !word.empty(); }));
       if (!size || *size > form.most) return false;
       return field == "block" ? reader.set("paged", Json{{"block_size", *size}}) : reader.set(field, *size);
     });

@@ -1,0 +1,125 @@
+// Reports in the words of different people. Each row has the answer's id, "" where the text establishes nothing.
+#include <string>
+
+#include "answer_to_text.hpp"
+#include "catch.hpp"
+
+namespace attnprobe::test::wordings_test {
+
+namespace {
+
+struct Row {
+  const char *text, *id;
+};
+
+std::string id_for(const std::string& text) {
+  const explain::TextAnswer answer = asked_answer_to(text);
+  return answer.refusals.empty() ? "" : answer.refusals.front().id;
+}
+
+}  // namespace
+
+TEST_CASE("Wrong results, crashes and hangs in people's words are known bugs", "[explain]") {
+  const Row rows[] = {
+      {"One sample of the batch has zero keys (length 0 in seq_len_kv), and its rows of O are NaN. A100, cuDNN 9.14, "
+       "fp16, padding mask.",
+       "empty_keys"},
+      {"Attention backward with a key-only additive mask, shape [B,1,1,S]: dV is nowhere near the reference while the "
+       "forward is correct. H200, cudnn 9.19, bf16. Expanded to [B,1,S,S] the gradients are right.",
+       "bprop_bias_of_keys"},
+      {"On our Hopper nodes dSink comes out as NaN: THD, ragged stats, v head dim 64, cuDNN 9.19.",
+       "bprop_ragged_sink_64"},
+      {"softcap in fp8 on a hopper card: output clearly wrong. cudnn 9.21, cap=30, head dim 128.",
+       "fp8_softcap_hopper"},
+      {"RTX 4090, 2048 keys, window of 256 without causal mask: illegal memory access with cuDNN 9.14.0, 9.13.1 is fine.",
+       "9_14_0_window"},
+      {"cuDNN 9.2.1, variable length (ragged) attention. Max abs error vs. PyTorch reference 0.3 on H100.",
+       "ragged_9_1"},
+      {"SIGFPE when my graph masks scores by a bool tensor through the score modifier. cudnn 9.21.", "boolean_mask"},
+      {"GB300, cuDNN 9.21.0: a prefill with causal mask, 7000 tokens over 9000 keys, the kernel never returns.",
+       "hang_sm103"},
+      {"Segfault when I build the backward plan; batch 1, one head, one query token. cuDNN 9.27.0 on A100.",
+       "bprop_one_row_crash"},
+      {"Attention with a sink and a score modifier over packed sequences, cuDNN 9.28, H200: illegal memory access.",
+       "modifier_sink_ragged"},
+      {"cuDNN attention's backward is not deterministic: twice the same seed, and the loss differs in the fifth digit.",
+       "bprop-varies"},
+      {"The first sdpa with cudnn takes ~1.5s each time the sequence length changes, afterwards it is fast.", "plans"},
+      // The release ships cuDNN 9.10.2, which does not have the bug of 9.15.
+      {"torch 2.9.1, H100, cuDNN attention, q [2,8,1088,64] training: NaN", "bprop_kv_128"},
+      {"cuDNN attention is fine. Our own Triton kernel gives wrong gradients on the H100 (cuDNN 9.16 is only the "
+       "reference), 8 heads, 1000 keys, training.",
+       ""},
+      {"xformers returns NaN on H100, cuDNN 9.19 attention on the same inputs does not", ""},
+      {"H100, cuDNN 9.16, bf16 causal attention over 1000 keys was wrong. Fixed on our side.", ""},
+      {"Our LSTM gives CUDNN_STATUS_EXECUTION_FAILED on a 5090. The part with attention is unaffected.", ""}};
+  for (const Row& row : rows) {
+    INFO(row.text);
+    CHECK(id_for(row.text) == row.id);
+  }
+}
+
+TEST_CASE("Refusals by cuDNN in people's words", "[explain]") {
+  const Row rows[] = {
+      {"Thor devkit, cuDNN 9.11: heuristics return nothing for any SDPA. The same program on a B100 works.", "sm110"},
+      {"Training with sequence packing on 8x RTX 3090, cuDNN 9.15. Forward works, but the backward pass for the ragged "
+       "layout has no execution plan.",
+       "ragged_bprop_below_hopper"},
+      {"Why does block-sparse (block mask) SDPA fail with cuDNN 9.18 on my H100?", "block_mask"},
+      {"cuDNN 9.26.1 on H100: no engine supports fp32 attention.", "f32"},
+      {"B200: dbias for thd is refused, cuDNN 9.22.", "dbias_ragged"},
+      {"fp8 attention with bf16 output on an H100, cuDNN 9.12, is refused", "fp8_half_output"},
+      {"CUDNN_STATUS_NOT_SUPPORTED from SDPA on a B300 with cuDNN 9.10.2", "sm103"}};
+  for (const Row& row : rows) {
+    INFO(row.text);
+    CHECK(id_for(row.text) == row.id);
+  }
+  // An upper bound, and a bound below the first version that simulates GPUs.
+  CHECK(asked_answer_to(rows[3].text).refusals.at(0).next == "use cuDNN 9.9.0 and a cuDNN before 9.26.1");
+  CHECK_THAT(asked_answer_to("bf16 attention on a B200: which cuDNN do I need?").refusals.at(0).headline,
+             ContainsSubstring("needs cuDNN 9.7.0 or newer"));
+  CHECK(asked_answer_to("cudnn 9.8: flash attention d=192 / dv=128 training on B200 is refused").refusals.at(0).next ==
+        "use cuDNN 9.11.0 or newer");
+}
+
+TEST_CASE("Refusals and choices of frameworks in people's words", "[explain]") {
+  const Row rows[] = {
+      {"Dropout of 0.1 in torch 2.12.1 on an H200. Since the update the trace says flash, not cuDNN.",
+       "torch:dropout_sixteenths"},
+      {"2.13.0+cu130, varlen_attn on a B200, bf16, 8 heads of 128: cuDNN is never picked.",
+       "torch-varlen:not_asked_before_2_14"},
+      {"H100, jax 0.9.1, cudnn attention under jax.grad, lengths of 577, 8 heads, 64 per head: raises",
+       "jax:odd_length"},
+      {"JAX 0.5.0 was happy on the H100. Then bumped jax to 0.6.2 on a B200: cudnn attention with head dim 256 fails",
+       "jax:head_dim_0_5_1"},
+      {"Keras 3.12 on JAX 0.8.1, H100: keras' attention never runs cuDNN", "keras:call_of_check_is_flash_attention"},
+      {"Can Keras with the torch backend run attention on cuDNN? H100", "keras:torch_backend"},
+      {"Does vLLM use cuDNN for decoding attention on an H100?", "vllm:language"},
+      {"TE 2.9, RTX 5090, thd: falls back to unfused attention, out of memory",
+       "transformer-engine:thd_sm120_before_2_14"},
+      {"torch 2.15 inside vllm 0.33, F.scaled_dot_product_attention, H100: the profile never shows cudnn",
+       "torch:switched_off"},
+      {"ValueError: Unsupported sequence length Q 2048, KV 2048 and head dim 256.\njax 0.4.38, A100, "
+       "jax.nn.dot_product_attention(implementation='cudnn'), q of shape (2, 2048, 8, 256) bf16",
+       "jax:head_dim_before_0_5"}};
+  for (const Row& row : rows) {
+    INFO(row.text);
+    CHECK(id_for(row.text) == row.id);
+  }
+  CHECK_THAT(asked_answer_to("torch 2.9.1 -> 2.10.0, H100, attention: still flash, not cuDNN").refusals.at(0).headline,
+             ContainsSubstring("PyTorch 2.10.0 uses cuDNN on sm_90 with cuDNN 9.10.2 only if you select it"));
+  CHECK_THAT(asked_answer_to("TE jax 2.8 on an H100: attention is unfused. Do I have to switch it on?")
+                 .refusals.at(0)
+                 .headline,
+             ContainsSubstring("NVTE_FUSED_ATTN is 0 by default"));
+  CHECK(id_for("Does flash-attn 3 run on cuDNN on an H100?").empty());
+}
+
+TEST_CASE("A feature that a text denies is not read", "[explain]") {
+  const explain::TextAnswer denied = asked_answer_to(
+      "Transformer Engine 2.12, H100, no bias, no dropout, causal, 16 heads of 128, 4096 tokens, bf16: is it fused?");
+  REQUIRE_FALSE(denied.told.empty());
+  CHECK_THAT(denied.told.front(), !ContainsSubstring("bias") && ContainsSubstring("causal"));
+}
+
+}  // namespace attnprobe::test::wordings_test
