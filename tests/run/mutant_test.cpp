@@ -231,6 +231,14 @@ TEST_CASE("every mutant of the other patterns is detected", "[run][slow]") {
   write_tallies();
 }
 
+TEST_CASE("an amax that is too large is detected, however many scores it is of", "[run]") {
+  const Case c(
+      R"({"batch": 2, "heads": 8, "seqlen": 128, "head_dim": 16, "dtype": "fp8_e4m3", "pattern": "sdpa_unified"})", {},
+      92800);
+  CHECK(c.verify({}).status == probe::RunStatus::ok);
+  CHECK(c.verify({.amax = 1.3}).status == probe::RunStatus::wrong_result);
+}
+
 TEST_CASE("mutants are detected with every kind of data", "[run][slow]") {
   for (const auto& [data, name] : EnumNames<run::DataRegime>::table)
     for (const char* pass : {"fprop_train", "bprop"}) {

@@ -52,8 +52,8 @@ class Plain {
     for (I b = 0; b < s_.batch; ++b)
       for (I h = 0; h < hq; ++h)
         for (I i = 0; i < rows(b); ++i) row(b, h, i);
-    scalar("amax S", amax_s_);
-    scalar("amax O", amax_o_);
+    scalar("amax S", amax_s_ * slip_.amax);
+    scalar("amax O", amax_o_ * slip_.amax);
     scalar("amax dP", amax_d_p_);
     if (is_bprop(s_)) write_gradients();
     for (const auto& row : first_rows_) written_.insert(written_.end(), row.begin(), row.end());

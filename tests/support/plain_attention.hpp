@@ -54,6 +54,7 @@ struct Slip {
   bool sink_turned = false;                      ///< dSink with the opposite sign
   bool pairs_interleaved = false;                ///< rotary embedding rotates neighbours, not halves
   bool natural_stats = false;                    ///< base e instead of base 2
+  double amax = 1;                               ///< factor of amax S and amax O
 };
 
 /// Computes every output of the graph (O, Stats, Max, Sum_exp, dQ, dK, dV, dBias, dSink, amax …) from its inputs in CPU

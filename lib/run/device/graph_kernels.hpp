@@ -138,10 +138,14 @@ ATTNPROBE_BOTH Real partial_sums_variance(const ReduceArgs& a, const Signed& ter
   return (Real)(count - 1) * (square(scale * (Real)a.x.unit * largest) + square(scale * (Real)a.x.smallest));
 }
 
+/// Whether the result is one of the inputs, so that it has no roundings of its own.
+ATTNPROBE_BOTH bool picks(int op) {
+  return op == reduce_MAX || op == reduce_MIN || op == reduce_AMAX;
+}
+
 /// A maximum is as uncertain as its most uncertain input; a sum adds the variances.
 ATTNPROBE_BOTH Real reduce_join_variance(int op, Real a, Real b) {
-  const bool picks = op == reduce_MAX || op == reduce_MIN || op == reduce_AMAX;
-  return picks ? (b > a ? b : a) : a + b;
+  return picks(op) ? (b > a ? b : a) : a + b;
 }
 
 ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index threads) {
@@ -151,7 +155,7 @@ ATTNPROBE_BOTH void reduce_parts(const ReduceArgs& a, Index thread, Index thread
     per *= factor[axis];
   }
   // The rows of dSink may be equal; then the roundings of their running sum add up.
-  const Real roundings = factor[2] > 1 ? square((Real)per) : (Real)per;
+  const Real roundings = picks(a.op) ? (Real)0 : factor[2] > 1 ? square((Real)per) : (Real)per;
   const Index count = elements(a.y) * a.parts;
   for (Index i = thread; i < count; i += threads) {
     const Place p = place(a.y, i / a.parts);
