@@ -52,10 +52,12 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::f
   for (const auto& gate : result.frameworks) {
     if (!is_kept_off(gate) || outermost < Layer::framework) continue;
     const rules::GateRefusal& first = gate.refusals.front();
+    // A release that never asks cuDNN has no inner refusal.
+    const bool is_any_call = first.what.starts_with("any call");
     // A refusal without an exception only chooses another kernel.
     Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title,
                               gate.instead.empty() ? gate.text : fmt::format("{}; {}", gate.text, gate.instead));
-    const std::string inner = inner_refusal(result);
+    const std::string inner = is_any_call ? "" : inner_refusal(result);
     if (!inner.empty()) refusal.means = inner + ". ";
     if (!first.message.empty())
       refusal.means += fmt::format("{}'s own message for it begins \"{}\".", gate.title, trim(first.message));
@@ -198,7 +200,8 @@ void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
 Refusal accepted(const Asked& asked, const TextFacts& facts) {
   const answer::Answer& result = asked.result;
   const bool by_name = std::any_of(result.frameworks.begin(), result.frameworks.end(),
-                                   [](const auto& gate) { return gate.takes == rules::Takes::by_name; });
+                                   [](const auto& gate) { return gate.takes == rules::Takes::by_name; }) &&
+                       !asked.is_selected;
   const std::string supports = fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
                                            is_told(asked) ? "this attention" : "attention of usual sizes",
                                            result.target.id, result.by_rule ? ", by rule" : "");
@@ -225,10 +228,12 @@ Refusal contradicted(const Asked& asked, const Refusal& message) {
       message.layer == Layer::framework && !result.frameworks.empty()
           ? fmt::format("{} and cuDNN {}", result.frameworks.front().title, result.cudnn_version.text())
           : fmt::format("cuDNN {}", result.cudnn_version.text());
-  Refusal refusal = reading("accepted", message.layer, message.who,
-                            fmt::format("{} {} this call on {}{}: the cause is elsewhere", who,
-                                        who.find(" and ") == std::string::npos ? "accepts" : "accept", result.target.id,
-                                        result.by_rule ? ", by rule" : ""));
+  Refusal refusal = reading(
+      "accepted", message.layer, message.who,
+      result.by_rule ? fmt::format("The known rules of {} accept this call on {}: the cause is not one of them", who,
+                                   result.target.id)
+                     : fmt::format("{} {} this call on {}: the cause is elsewhere", who,
+                                   who.find(" and ") == std::string::npos ? "accepts" : "accept", result.target.id));
   refusal.means = fmt::format(
       "The call is supported as the text describes it, so the message has another cause. Possible: a mask, bias, dropout or stride that the text omits, another call, a cuDNN other than {}, or the machine.",
       result.cudnn_version.text());
@@ -287,7 +292,22 @@ void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
   std::stable_partition(answer.bugs.begin(), answer.bugs.end(), [](const BugInText& bug) { return bug.is_strong; });
 }
 
-void add_question(TextAnswer& answer, const ToldQuestion& question, const TextFacts& facts, const AskWith& with) {
+// Whether the page has one of the settings with which a program selects cuDNN: "implementation='cudnn'".
+bool names_setting(std::string_view page, const std::vector<rules::GateAnswer>& gates) {
+  static const RE2 setting("([A-Za-z_.]*[A-Z_]\\w+(?:=['\"]?\\w+['\"]?)?|\\w+=['\"]\\w+['\"])");
+  return std::ranges::any_of(gates, [&](const rules::GateAnswer& gate) {
+    bool found = false;
+    each_match(setting, gate.by_name, [&](const std::string* words, size_t) {
+      constexpr size_t shortest = 10;  // "sdpa_kernel" also selects others
+      found = found || (words[0].size() >= shortest && words[0] != "sdpa_kernel" &&
+                        page.find(words[0]) != std::string_view::npos);
+    });
+    return found;
+  });
+}
+
+void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_view page, const TextFacts& facts,
+                  const AskWith& with) {
   const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
   const bool asks_gpu = (facts.speaks_of_cudnn || question.framework.starts_with("transformer-engine")) &&
                         !facts.target().empty() && facts.trouble != Trouble::none;
@@ -303,8 +323,9 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, const TextFa
   // A bare status: cuDNN may refuse this GPU, whatever the sizes.
   const bool is_placed = !facts.target().empty() && !facts.versions.empty();
   if (message != nullptr && !is_symptom && sizes < (message->says_why ? 2 : is_placed ? 0 : 1)) return;
-  const auto asked = ask(question, facts, with);
+  auto asked = ask(question, facts, with);
   if (!asked) return;
+  asked->is_selected = names_setting(page, asked->result.frameworks);
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
   add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);
 }
@@ -334,7 +355,7 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
       is_about_another_kernel(findings.pasted) || facts.is_of_other_makers() || facts.raised.is_outside)
     return;
   const ToldQuestion question = read_question(findings.pasted, facts);
-  add_question(answer, question, facts, with);
+  add_question(answer, question, findings.pasted, facts, with);
   add_choice(answer, question, facts);
   // The cost of new shapes needs no question.
   if (facts.trouble == Trouble::compile_time && answer.refusals.empty() && facts.speaks_of_cudnn &&
@@ -409,12 +430,13 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const bool is_general =
         facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty() && asked.is_plain;
     const bool asks_it = facts.asks && !facts.asks_other;
-    const bool is_only_by_name =
-        facts.speaks_of_cudnn && std::ranges::any_of(asked.result.frameworks, [](const auto& gate) {
-          return gate.takes == rules::Takes::by_name;
-        });
-    if (!found && message == nullptr && (is_told(asked) || is_general || is_only_by_name) && asked.depends_on.empty() &&
-        is_free(asked.result) && may_be_refused &&
+    const bool is_only_by_name = facts.speaks_of_cudnn && !asked.is_selected &&
+                                 std::ranges::any_of(asked.result.frameworks, [](const auto& gate) {
+                                   return gate.takes == rules::Takes::by_name;
+                                 });
+    const bool is_whole = !asked.is_partial && !facts.is_unreleased;
+    if (!found && message == nullptr && is_whole && (is_told(asked) || is_general || is_only_by_name) &&
+        asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
         (asks_it || (is_only_by_name && facts.trouble == Trouble::refused) ||
          (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);

@@ -350,6 +350,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   add_first(asked, *question, gpu, gates, facts, is_forward_only);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
+  asked.is_partial = told.is_partial;
   static const std::set<std::string> plain{"batch",       "heads_q",    "heads_kv", "seqlen_q", "seqlen_kv",
                                            "head_dim_qk", "head_dim_v", "dtype",    "pass"};
   asked.is_plain = std::ranges::all_of(told.fields, [](const ToldField& one) { return plain.contains(one.field); });

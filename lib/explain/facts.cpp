@@ -134,6 +134,9 @@ void add_sms(PlacedFacts& place) {
       add_fact(place.facts.sms, static_cast<int>(number_of(words[1])));
   };
   each_match(there, place.text, take);
+  // "SM100, d128 bf16", "(SM 10.0)"
+  static const RE2 alone("(?m)(?:^|[(,] ?)sm_?(\\d{2,3})[af]?(?:[,)]| boards?\\b| GPUs?\\b)", any_case());
+  each_match(alone, place.text, take);
 }
 
 void add_versions(PlacedFacts& place) {

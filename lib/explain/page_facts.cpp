@@ -236,6 +236,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:does|do|is|will|would|did|why|when)\\b[^?\\n]{0,120}\\b(?:uses?|used|takes?|taken|picks?|picked|chooses?|choosing|chosen|prefers?|preferred|selects?|selecting|selected|using|taking|picking)\\b[^?\\n]{0,100}\\b(?:cudnn|fused ?attention)\\b[^?\\n]{0,100}\\?|"
       "\\bcudnn\\b[^?\\n]{0,40}\\bthe default\\b[^?\\n]{0,80}\\?|\\b(?:stop|keep|prevent)\\b[^?\\n]{0,60}\\bfrom (?:using|taking|choosing|picking|selecting)\\b[^?\\n]{0,60}\\?|"
       "\\b(?:do|must|should) i (?:have to |need to )?(?:switch|turn|enable|select|set)\\b[^?\\n]{0,60}\\?|"
+      "\\b(?:run|used?|enabled|on|active|chosen|taken)\\b[^?\\n]{0,30}\\bby default\\b[^?\\n]{0,40}\\?|"
       "\\bwhich of them is cudnn\\?",
       any_case());
   facts.asks_choice = facts.asks && has_words(own, choice);
@@ -244,6 +245,9 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "(?m)(?:^|[.?!,;:-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
       any_case());
   facts.asks_other = facts.asks && has_words(own, other);
+  static const RE2 unreleased(
+      "\\bnightly\\b|\\b(?:built|build|compiled) from source\\b|\\bmain branch\\b|\\bdev build\\b", any_case());
+  facts.is_unreleased = facts.frameworks.empty() && has_words(own, unreleased);
 }
 
 bool TextFacts::may_be_refused() const {

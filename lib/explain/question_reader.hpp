@@ -57,6 +57,7 @@ class Reader {
       // A pattern may begin with the character before the word: " bias".
       at += !words[0].empty() && std::isalnum(static_cast<unsigned char>(words[0].front())) == 0 ? 1 : 0;
       const size_t begin = at - std::min<size_t>(at, 24);
+      if (is_further(text_, at)) question.is_partial = true;
       if (found || is_contrast(text_, at) || is_aside(text_, at) || (states && is_demanded(text_, at)) ||
           has_words(std::string_view(text_).substr(begin, at - begin), denial))
         return;

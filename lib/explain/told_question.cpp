@@ -15,6 +15,8 @@
 namespace attnprobe::explain {
 namespace {
 
+constexpr const char* assumed_pages = "pages of 64 tokens";
+
 // Whether any of the set facts is true.
 bool any_set(std::initializer_list<bool> set) {
   return std::find(set.begin(), set.end(), true) != set.end();
@@ -213,7 +215,7 @@ void read_sizes(Reader& reader) {
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
       {"head_dim_qk", 1024,
        "\\b(\\d{2,4}) per head\\b|\\b(\\d{2,4})[ -]dim(?:ensional)? heads?\\b|\\bheads of (\\d{2,4})\\b"},
-      {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b", exact_case()},
+      {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b|\\bd(64|80|96|112|128|160|192|256)\\b", exact_case()},
       {"heads_kv", 1024,
        "\\b(?:h_?kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
@@ -230,6 +232,7 @@ void read_sizes(Reader& reader) {
        "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:]? ?(\\d{1,7})\\b"},
       {"length", most_size,
        "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b|\\bseq ?=? ?(\\d{2,7})\\b"},
+      {"length", most_size, "\\b(\\d{1,4}k) (?:sequence length|sequences|context)\\b"},
       {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
       {"length", most_size, "\\b(?:S|L|T|s) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
   read_pairs(reader);
@@ -248,7 +251,7 @@ void read_sizes(Reader& reader) {
       return field == "block" ? reader.set("paged", Json{{"block_size", *size}}) : reader.set(field, *size);
     });
     if (field == "block" && reader.says(paged) && reader.set("paged", Json{{"block_size", 64}}))
-      reader.question.assumed.emplace_back("pages of 64 tokens");
+      reader.question.assumed.emplace_back(assumed_pages);
   }
 }
 
@@ -294,8 +297,9 @@ std::string ToldQuestion::read_as() const {
   std::set<int64_t> lines;
   for (const ToldField& one : fields) {
     words += (words.empty() ? "" : ", ") + one.field;
-    if (one.field != "bias" || one.value != usual_bias)
-      words += " " + (one.value.is_string() ? one.value.get<std::string>() : one.value.dump());
+    const bool is_assumed = (one.field == "bias" && one.value == usual_bias) ||
+                            (one.field == "paged" && std::ranges::find(assumed, assumed_pages) != assumed.end());
+    if (!is_assumed) words += " " + (one.value.is_string() ? one.value.get<std::string>() : one.value.dump());
     lines.insert(one.line);
   }
   return words.empty() ? ""

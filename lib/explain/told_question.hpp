@@ -25,6 +25,7 @@ struct ToldQuestion {
   std::string framework;             ///< for --framework: "torch==2.11"; "" if none is named
   std::string framework_note;        ///< assumption about its release; ""
   std::vector<std::string> assumed;  ///< assumed fields, as text
+  bool is_partial = false;           ///< a further question of the text names other features
 
   bool tells(std::string_view field) const;
   /// Whether both describe the same attention, on any lines.

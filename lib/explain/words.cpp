@@ -68,7 +68,10 @@ bool is_of_another_kernel(std::string_view text, size_t at) {
 }
 
 bool is_aside(std::string_view text, size_t at) {
-  if (is_of_another_kernel(text, at)) return true;
+  return is_of_another_kernel(text, at) || is_further(text, at);
+}
+
+bool is_further(std::string_view text, size_t at) {
   // Of several questions, the first one is about the call: "…, and does it work with dropout?"
   static const RE2 further(",? (?:and|or) (?:does|do|can|could|is|are|will|would|which|what|how|why)\\b", any_case());
   static const RE2 earlier("(?m)^(?:[^#\\n]*[.!] )?(?:\\S+ ){4}[^\\n]*\\?\\s", exact_case());

@@ -1,0 +1,148 @@
+// Reads the framework of a call, and what only its gate asks about the call.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "base/error.hpp"
+#include "base/number.hpp"
+#include "explain/question_reader.hpp"
+#include "rules/framework_gates.hpp"
+
+namespace attnprobe::explain {
+
+namespace {
+
+// Keras' gate depends on its backend and JAX's version as a number: 702 for 0.7.2.
+void read_backend_of_keras(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
+  static const RE2 torch(
+      "\\b(?:py)?torch(?:'s)? backend|backend\\W{1,4}(?:\\w+ )?(?:py)?torch\\b|\\bon (?:py)?torch\\b", any_case()),
+      release("^jax==0\\.(\\d+)(?:\\.(\\d+))?");
+  if (has_words(page, torch)) question.call["backend"] = "torch";
+  for (const auto& named : facts.frameworks) {
+    int minor = 0;
+    std::string patch;
+    if (RE2::PartialMatch(named, release, &minor, &patch))
+      question.call["jax"] = minor * 100 + (patch.empty() ? 0 : parse_number<int>(patch).value_or(0));
+  }
+}
+
+void read_settings_of_maxtext(ToldQuestion& question, std::string_view page) {
+  static const Worded<const char*> settings[] = {
+      {"context_parallel", "context[ _-]?parallel"}, {"ring", "\\bring\\b"}, {"packing", "\\bpacking\\b"}};
+  static const RE2 of_jax("\\bcudnn_flash_jax\\b");
+  if (has_words(page, of_jax)) question.call["attention"] = "cudnn_flash_jax";
+  for (const auto& [key, words] : settings)
+    if (has_words(page, words)) question.call[key] = true;
+}
+
+// Its parts have different rules; without a word about the part, none of them is the text's.
+void read_part_of_sglang(ToldQuestion& question, std::string_view page) {
+  static const Worded<const char*> parts[] = {
+      {"vision", "\\bvision\\b|\\bViT\\b|InternVL|Qwen\\S*-?VL|mm-attention"},
+      {"diffusion",
+       "diffusion|\\bDiT\\b|\\b(?:image|video) (?:generation|model)|\\bWan ?2|\\bFlux\\b|\\bLongCat|cudnn_sdpa"},
+      {"language", "\\bdecod|\\bLLM|\\bllama|\\bqwen|\\bprefill|language model|\\bchat\\b|\\bserv(?:e|er|ing)\\b"}};
+  for (const auto& [part, words] : parts)
+    if (has_words(page, words)) {
+      question.call["use"] = part;
+      return;
+    }
+  question.framework.clear();
+}
+
+}  // namespace
+
+void choose_framework(ToldQuestion& question, std::string_view text, const TextFacts& facts) {
+  // A reference to compare with is not the program that failed: "vs. a PyTorch reference".
+  static const RE2 reference(
+      "\\b(?:vs\\.?|versus|against|compared (?:to|with)|relative to) (?:an? |the |my |our )?(?:py)?torch\\b|\\b(?:py)?torch(?:'s)? (?:reference|eager|f64|fp64|float64)\\b",
+      any_case());
+  std::string page(text);
+  RE2::GlobalReplace(&page, reference, "reference");
+  static const Worded<const char*> names[] = {
+      {"transformer-engine",
+       "transformer[ _-]?engine|\\bNVTE_|\\bTE(?:[ -](?:jax|py ?torch|flax)|'s|(?: \\w+)? DotProductAttention)\\b"},
+      {"maxtext", "\\bmaxtext\\b|\\bcudnn_flash_(?:te|jax)\\b"},
+      {"torch-varlen", "varlen_attn|attention\\.varlen\\b"},
+      {"onnxruntime", "\\bonnx ?runtime\\b|\\bORT_ENABLE_|\\bAttentionKernelOptions\\b"},
+      {"keras", "\\bkeras\\b"},
+      {"flashinfer",
+       "\\bcudnn_batch_(?:prefill|decode)_with_kv_cache\\b|\\bFlashInfer(?:'s)? cudnn\\b|\\bBatch(?:Prefill|Decode)With\\w+Wrapper"},
+      {"tensorrt", "\\btensorrt\\b"},
+      {"diffusers", "\\bdiffusers\\b"},
+      // A type's name such as "torch.float32" does not show the program.
+      {"mlx", "\\bmlx(?:_|\\b)|\\bmx\\.fast\\b"},
+      {"torch", "\\bpytorch\\b|\\btorch(?:[^.\\w]|$)|torch\\.(?:nn|backends)|scaled_dot_product_attention|SDPBackend"},
+      {"jax", "\\bjax\\b"},
+      {"vllm", "\\bvllm\\b"},
+      {"sglang", "\\bsglang\\b"}};
+  static const RE2 varlen = any("varlen attention|varlen_attn|attention\\.varlen\\b");
+  // A program that calls cuDNN itself may use PyTorch only for its tensors.
+  static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
+                   indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
+  const bool has_other_release =
+      std::ranges::any_of(facts.frameworks, [](const auto& named) { return !named.starts_with("torch=="); });
+  if (has_words(page, direct) && !has_words(page, indirect) && !has_other_release) return;
+  // Programs with attention of their own also list PyTorch: "pip install onnxruntime==1.24.4 torch==2.10.0". That does not
+  // show that PyTorch's attention ran.
+  static const RE2 of_torch = any(
+      "scaled_dot_product_attention|SDPBackend|\\bsdpa\\b|\\bsdp_|_sdp\\b|torch_native|\\bpytorch(?:'s)? (?:\\w+ )?attention|torch\\.nn");
+  static const std::set<std::string> with_attention{"onnxruntime", "vllm", "sglang", "flashinfer", "tensorrt", "mlx"};
+  const bool is_listed_only =
+      !has_words(page, of_torch) && std::ranges::any_of(facts.frameworks, [](const auto& named) {
+        return with_attention.contains(named.substr(0, named.find("==")));
+      });
+  // Transformer Engine runs on PyTorch, so PyTorch's release does not show that PyTorch's attention ran.
+  const auto& [engine, of_engine] = *std::begin(names);
+  const bool has_release = std::ranges::any_of(
+      facts.frameworks, [&](const auto& named) { return named.starts_with("transformer-engine=="); });
+  if (has_words(page, of_engine) && !has_words(page, of_torch) && !has_release) question.framework = engine;
+  // In prose, Keras is the program, whatever its backend; an import is in small letters.
+  static const RE2 in_prose("\\bKeras\\b", exact_case());
+  const bool has_keras_release =
+      std::ranges::any_of(facts.frameworks, [](const auto& named) { return named.starts_with("keras=="); });
+  if (question.framework.empty() && has_words(page, in_prose) && !has_keras_release) question.framework = "keras";
+  for (const char* first : {"keras", "transformer-engine", "torch", "jax"})
+    for (const auto& named : facts.frameworks)
+      if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&
+          !(is_listed_only && named.starts_with("torch==")))
+        question.framework = named;
+  for (const auto& named : facts.frameworks)
+    if (question.framework.empty() && !named.starts_with("tensorrt") &&
+        !(is_listed_only && named.starts_with("torch==")))
+      question.framework = named;
+  for (const auto& [name, words] : names)
+    if (question.framework.empty() && has_words(page, words)) question.framework = name;
+  static const RE2 te_of_jax("transformer[ _-]engine[._ -]jax|\\bTE[ -]jax\\b", any_case());
+  if (question.framework.starts_with("transformer-engine") && has_words(page, te_of_jax))
+    question.framework.insert(std::string_view("transformer-engine").size(), "-jax");
+  if (question.framework.starts_with("torch==") && has_words(page, varlen)) question.framework.insert(5, "-varlen");
+  if (question.framework.starts_with("maxtext")) read_settings_of_maxtext(question, page);
+  if (question.framework.starts_with("sglang")) read_part_of_sglang(question, page);
+  // These programs switch PyTorch's cuDNN attention off for their process.
+  const bool is_inside = std::ranges::any_of(
+      facts.frameworks, [](const auto& named) { return named.starts_with("vllm==") || named.starts_with("sglang=="); });
+  if (question.framework.starts_with("torch") && is_inside) question.call["cudnn_sdp_enabled"] = false;
+  if (question.framework.starts_with("keras")) read_backend_of_keras(question, page, facts);
+  if (question.framework.empty()) return;
+  try {
+    const auto chosen = rules::choose_gates({question.framework}, "the text").front();
+    if (chosen.is_known() && chosen.asked.empty()) return;
+    if (chosen.gate->releases.empty()) {
+      question.framework_note = fmt::format("the rules of {} are not public: only cuDNN is asked", chosen.gate->title);
+      question.framework.clear();
+      return;
+    }
+    const std::string read =
+        chosen.release != nullptr ? chosen.release->version : chosen.gate->releases.front().version;
+    question.framework_note = fmt::format("by the rules of {} {}, the known release nearest to {}", chosen.gate->title,
+                                          read, question.framework.substr(question.framework.find("==") + 2));
+    question.framework = chosen.gate->framework + "==" + read;
+  } catch (const Error&) {
+    question.framework.clear();
+  }
+}
+
+}  // namespace attnprobe::explain
