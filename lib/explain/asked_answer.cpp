@@ -430,15 +430,16 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const bool is_general =
         facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty() && asked.is_plain;
     const bool asks_it = facts.asks && !facts.asks_other;
-    const bool is_only_by_name = facts.speaks_of_cudnn && !asked.is_selected &&
+    // "Still flash, not cuDNN": whatever the sizes, cuDNN must be selected.
+    const bool is_not_selected = (facts.trouble == Trouble::refused || facts.asks_choice) && facts.speaks_of_cudnn &&
+                                 !facts.target().empty() && !asked.is_selected &&
                                  std::ranges::any_of(asked.result.frameworks, [](const auto& gate) {
                                    return gate.takes == rules::Takes::by_name;
                                  });
     const bool is_whole = !asked.is_partial && !facts.is_unreleased;
-    if (!found && message == nullptr && is_whole && (is_told(asked) || is_general || is_only_by_name) &&
+    if (!found && message == nullptr && is_whole && (is_told(asked) || is_general || is_not_selected) &&
         asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
-        (asks_it || (is_only_by_name && facts.trouble == Trouble::refused) ||
-         (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
+        (asks_it || is_not_selected || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))

@@ -242,6 +242,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   facts.asks_choice = facts.asks && has_words(own, choice);
   static const RE2 other(
       "\\b(?:does|do|can|is|are|will)\\b[^?\\n]{0,40}\\b(?:flash[- ]?att\\w*|FA-?[234]|xformers|flex ?attention|triton|sageattention|llama\\.cpp)\\b[^?\\n]{0,60}\\bcudnn\\b[^?\\n]{0,60}\\?|"
+      "\\b(?:worth|faster|slower|quicker|better|identical|safe|broken|same (?:numbers|results?))\\b[^?\\n]{0,80}\\?|"
       "(?m)(?:^|[.?!,;:-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
       any_case());
   facts.asks_other = facts.asks && has_words(own, other);

@@ -72,7 +72,7 @@ std::string_view clause_at(std::string_view text, size_t at);
 /// Whether the words at `at` describe something that works, in contrast to the failure: "but the H100 runs it".
 bool is_contrast(std::string_view text, size_t at);
 
-/// Whether the words at `at` are in a further question: "does it run by default? I have a mask; will it take it?"
+/// Whether the words at `at` are in a further question: "does it run by default? And with a mask?"
 bool is_further(std::string_view text, size_t at);
 
 /// Whether the words at `at` are about another kernel or in a further question, "…, and does it work with dropout?".

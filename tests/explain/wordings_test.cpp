@@ -1,4 +1,4 @@
-// Reports in the words of different people. Each row has the answer's id, "" where the text establishes nothing.
+// Reports in everyday words. Each row has the answer's id, "" where the text establishes nothing.
 #include <string>
 
 #include "answer_to_text.hpp"
@@ -19,7 +19,7 @@ std::string id_for(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("Wrong results, crashes and hangs in people's words are known bugs", "[explain]") {
+TEST_CASE("Wrong results, crashes and hangs in everyday words are known bugs", "[explain]") {
   const Row rows[] = {
       {"One sample of the batch has zero keys (length 0 in seq_len_kv), and its rows of O are NaN. A100, cuDNN 9.14, "
        "fp16, padding mask.",
@@ -59,7 +59,7 @@ TEST_CASE("Wrong results, crashes and hangs in people's words are known bugs", "
   }
 }
 
-TEST_CASE("Refusals by cuDNN in people's words", "[explain]") {
+TEST_CASE("Refusals by cuDNN in everyday words", "[explain]") {
   const Row rows[] = {
       {"Thor devkit, cuDNN 9.11: heuristics return nothing for any SDPA. The same program on a B100 works.", "sm110"},
       {"Training with sequence packing on 8x RTX 3090, cuDNN 9.15. Forward works, but the backward pass for the ragged "
@@ -82,7 +82,7 @@ TEST_CASE("Refusals by cuDNN in people's words", "[explain]") {
         "use cuDNN 9.11.0 or newer");
 }
 
-TEST_CASE("Refusals and choices of frameworks in people's words", "[explain]") {
+TEST_CASE("Refusals and choices of frameworks in everyday words", "[explain]") {
   const Row rows[] = {
       {"Dropout of 0.1 in torch 2.12.1 on an H200. Since the update the trace says flash, not cuDNN.",
        "torch:dropout_sixteenths"},
