@@ -1,0 +1,226 @@
+// What the answers of rules and cuDNN say about a text, as refusals of kind "reading".
+#include "explain/readings.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "base/text.hpp"
+
+namespace attnprobe::explain {
+namespace {
+
+// Why cuDNN or its front end refuses a call that a gate refuses too; "" if they accept it.
+std::string inner_refusal(const answer::Answer& result) {
+  if (result.frontend && result.frontend->refuses) {
+    const size_t end = result.frontend->message.find_last_not_of(". ");
+    return fmt::format("cudnn-frontend {} refuses it too: {}", result.frontend->version,
+                       result.frontend->message.substr(0, end + 1));
+  }
+  if (!result.requirements.empty()) return result.requirements.front().text;
+  if (result.usable != answer::Usable::no || !result.root_cause || result.verdict == answer::Verdict::crashed)
+    return "";
+  return fmt::format("cuDNN {} refuses it too: {}{}", result.cudnn_version.text(), answer::short_reason(result),
+                     result.from ? "; it works " + answer::text_of(*result.from) : "");
+}
+
+// If a faster choice is refused, the program uses a slower one.
+void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
+  const probe::EngineConfigFindings* first = probe::first_working(findings);
+  if (first == nullptr) return;
+  for (const auto& config : findings.engine_configs) {
+    const bool is_proposed = std::find(config.modes.begin(), config.modes.end(), "A") != config.modes.end();
+    if (!is_proposed || probe::works(config, findings) || config.reasons.empty()) continue;
+    refusal.causes.push_back(fmt::format(
+        "the heuristics also propose engine {}, which is refused for this graph (\"{}\"); engine {} is the first that works",
+        config.engine, config.reasons.front().reason, first->engine));
+    return;
+  }
+}
+
+}  // namespace
+
+bool is_kept_off(const rules::GateAnswer& gate) {
+  return !gate.refusals.empty();
+}
+
+std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
+  const answer::Answer& result = asked.result;
+  if (outermost < Layer::cudnn_engine) return std::nullopt;
+  for (const auto& gate : result.frameworks) {
+    if (!is_kept_off(gate) || outermost < Layer::framework) continue;
+    const rules::GateRefusal& first = gate.refusals.front();
+    // A release that never asks cuDNN has no inner refusal.
+    const bool is_any_call = first.what.starts_with("any call");
+    // A refusal without an exception only chooses another kernel.
+    Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title,
+                              gate.instead.empty() ? gate.text : fmt::format("{}; {}", gate.text, gate.instead));
+    const std::string inner = is_any_call ? "" : inner_refusal(result);
+    if (!inner.empty()) refusal.means = inner + ". ";
+    if (!first.message.empty())
+      refusal.means += fmt::format("{}'s own message for it begins \"{}\".", gate.title, trim(first.message));
+    refusal.next = first.change;
+    if (!gate.taken_from.empty() && inner.empty())
+      refusal.help = fmt::format("{} {} does not refuse it", gate.framework, gate.taken_from);
+    refusal.source = first.source.text;
+    return refusal;
+  }
+  if (!result.requirements.empty()) {
+    const rules::Requirement& first = result.requirements.front();
+    Refusal refusal = reading(first.id, Layer::cudnn_engine, "cuDNN", first.text);
+    // With an upper bound, newer ones do not have it.
+    const bool is_newer = result.from && result.from->version > result.cudnn_version;
+    refusal.next = is_newer ? fmt::format("use cuDNN {} or newer", result.from->version.text())
+                            : fmt::format("use {}", first.needs);
+    if (first.needs.starts_with("what no")) refusal.next = result.root_cause ? result.root_cause->in_general : "";
+    refusal.source = first.source.text;
+    return refusal;
+  }
+  if (result.frontend && result.frontend->refuses && outermost >= Layer::cudnn_frontend) {
+    Refusal refusal =
+        reading("cudnn-frontend:" + result.frontend->id, Layer::cudnn_frontend, "cudnn-frontend",
+                fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version, result.frontend->message));
+    refusal.source = result.frontend->source.text;
+    return refusal;
+  }
+  if (result.usable == answer::Usable::no && result.root_cause) {
+    if (result.verdict == answer::Verdict::crashed && !result.warnings.empty()) {
+      Refusal refusal = reading(
+          result.warnings.front().id, Layer::cudnn_engine, "cuDNN",
+          fmt::format("cuDNN {} does not have this: {}", result.cudnn_version.text(), result.warnings.front().what));
+      refusal.next = result.warnings.front().advice;
+      refusal.source = result.warnings.front().source.text;
+      return refusal;
+    }
+    Refusal refusal =
+        reading(std::string(name_of(result.root_cause->category)), layer_of(result.root_cause->category), "cuDNN",
+                fmt::format("cuDNN {} refuses it on {}: {}", result.cudnn_version.text(), result.target.id,
+                            answer::short_reason(result)));
+    refusal.means = result.root_cause->explanation;
+    refusal.next = result.root_cause->in_general;
+    refusal.source = result.by_rule ? "by rule" : "asked";
+    return refusal;
+  }
+  return std::nullopt;
+}
+
+std::optional<Refusal> not_involved(const Asked& asked, const TextFacts& facts) {
+  const auto& gates = asked.result.frameworks;
+  if (!asked.is_established || facts.frameworks.empty() || gates.empty() || !is_kept_off(gates.front()) ||
+      !gates.front().refusals.front().what.starts_with("any call"))
+    return std::nullopt;
+  std::optional<Refusal> refusal = refusal_of(asked);
+  refusal->headline = "cuDNN is not involved: " + gates.front().text;
+  refusal->means = gates.front().instead.empty() ? "" : gates.front().instead + ".";
+  refusal->next = refusal->help = "";
+  return refusal;
+}
+
+bool is_told(const Asked& asked) {
+  constexpr size_t most_assumed = 3;
+  return asked.untold.size() + (asked.is_other_cudnn ? 1 : 0) <= most_assumed;
+}
+
+std::optional<Refusal> warning_of(const Asked& asked) {
+  if (asked.result.warnings.empty()) return std::nullopt;
+  const rules::KnownBug& bug = asked.result.warnings.front();
+  Refusal refusal = reading(
+      bug.id, Layer::execution, "cuDNN",
+      fmt::format("cuDNN {} accepts it, but has a known bug there: {}", asked.result.cudnn_version.text(), bug.what));
+  refusal.next = bug.advice;
+  refusal.source = bug.source.text;
+  return refusal;
+}
+
+Refusal plans_of(const Asked& asked, const TextFacts& facts) {
+  if (facts.is_slow_each_call) {
+    Refusal refusal = reading("plans", Layer::framework, "the program",
+                              "A cuDNN plan seems to be built at each call, which takes time; nothing was refused");
+    refusal.means =
+        "A program that keeps its plans builds one for each new shape only. If calls of one shape stay slow, it does not keep them.";
+    return refusal;
+  }
+  const bool is_read = !asked.plans.text.empty() && !facts.frameworks.empty();
+  Refusal refusal = reading("plans", Layer::framework, is_read ? asked.result.frameworks.front().title : "the program",
+                            "cuDNN builds a plan for each new shape, which takes time and memory; nothing was refused");
+  if (is_read) refusal.means = fmt::format("{}: {}", asked.result.frameworks.front().title, asked.plans.text);
+  refusal.next = "round the lengths up to a few sizes, with a padding mask, so that plans are used again";
+  refusal.source = asked.plans.source.text;
+  return refusal;
+}
+
+Refusal possible_bug(const BugInText& bug) {
+  Refusal refusal =
+      reading(bug.id, Layer::execution, "cuDNN",
+              fmt::format("possible: a known cuDNN bug ({}) matches everything in the text", bug.versions));
+  refusal.means = bug.what;
+  refusal.next = bug.advice;
+  refusal.source = "lib/rules/cudnn/known_bugs.json";
+  return refusal;
+}
+
+Refusal first_version(const Asked& asked) {
+  const FirstCudnn& first = *asked.first;
+  const answer::Answer& result = asked.result;
+  std::string headline = !first.version.is_known() ? "No known cuDNN takes this attention"
+                         : first.before.empty()
+                             ? "Every known cuDNN 9 takes this attention"
+                             : fmt::format("This attention needs cuDNN {} or newer", first.version.text());
+  if (!first.excepted.empty()) headline += fmt::format(", except {}", fmt::join(first.excepted, ", "));
+  headline += fmt::format(": {}{}on {}, by rule", first.is_forward_only ? "the forward pass " : "",
+                          result.frameworks.empty() ? "" : fmt::format("with {} ", result.frameworks.front().title),
+                          result.target.id);
+  Refusal refusal = reading("first-cudnn", Layer::cudnn_engine, "cuDNN", headline);
+  if (!first.before.empty()) refusal.means = fmt::format("{}.", first.before);
+  refusal.source = "by rule";
+  return refusal;
+}
+
+Refusal accepted(const Asked& asked, const TextFacts& facts) {
+  const answer::Answer& result = asked.result;
+  const bool by_name = std::any_of(result.frameworks.begin(), result.frameworks.end(),
+                                   [](const auto& gate) { return gate.takes == rules::Takes::by_name; }) &&
+                       !asked.is_selected;
+  const std::string supports = fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
+                                           is_told(asked) ? "this attention" : "attention of usual sizes",
+                                           result.target.id, result.by_rule ? ", by rule" : "");
+  Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN", supports);
+  if (by_name && (facts.asks_choice || facts.trouble == Trouble::refused || facts.trouble == Trouble::slow)) {
+    refusal.headline = result.frameworks.front().text;
+    refusal.means = supports + ".";
+  } else {
+    refusal.means = facts.trouble == Trouble::question || facts.asks
+                        ? "attnprobe found no refusal."
+                        : "attnprobe found no refusal; the cause is not established.";
+    if (by_name) refusal.means += fmt::format(" {}.", result.frameworks.front().text);
+  }
+  if (facts.trouble == Trouble::slow) add_refused_choice(refusal, result.findings);
+  for (const auto& other : asked.beside) refusal.causes.push_back(other);
+  refusal.source = result.by_rule ? "by rule" : "asked";
+  return refusal;
+}
+
+Refusal contradicted(const Asked& asked, const Refusal& message) {
+  const answer::Answer& result = asked.result;
+  const std::string who =
+      message.layer == Layer::framework && !result.frameworks.empty()
+          ? fmt::format("{} and cuDNN {}", result.frameworks.front().title, result.cudnn_version.text())
+          : fmt::format("cuDNN {}", result.cudnn_version.text());
+  Refusal refusal = reading(
+      "accepted", message.layer, message.who,
+      result.by_rule ? fmt::format("The known rules of {} accept this call on {}: the cause is not one of them", who,
+                                   result.target.id)
+                     : fmt::format("{} {} this call on {}: the cause is elsewhere", who,
+                                   who.find(" and ") == std::string::npos ? "accepts" : "accept", result.target.id));
+  refusal.means = fmt::format(
+      "The call is supported as the text describes it, so the message has another cause. Possible: a mask, bias, dropout or stride that the text omits, another call, a cuDNN other than {}, or the machine.",
+      result.cudnn_version.text());
+  for (const auto& gate : result.frameworks)
+    if (gate.takes == rules::Takes::by_name) refusal.means += fmt::format(" {}.", gate.text);
+  refusal.next = message.next;
+  refusal.source = result.by_rule ? "by rule" : "asked";
+  return refusal;
+}
+
+}  // namespace attnprobe::explain

@@ -1,0 +1,40 @@
+// What the answers of rules and cuDNN say about a text, as refusals of kind "reading".
+#pragma once
+
+#include <optional>
+
+#include "explain/text_answer.hpp"
+
+namespace attnprobe::explain {
+
+/// Whether the framework's gate refuses the call.
+bool is_kept_off(const rules::GateAnswer& gate);
+
+/// Whether the question is the text's: with more assumptions, only a refusal of every variant is an answer.
+bool is_told(const Asked& asked);
+
+/// The first refusing layer in the order of a call. A message from an inner layer proves that the layers outside
+/// `outermost` accepted the call.
+std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost = Layer::framework);
+
+/// For trouble that no refusal explains: if the release in the text keeps every call from cuDNN, that is established.
+std::optional<Refusal> not_involved(const Asked& asked, const TextFacts& facts);
+
+/// The known bug that affects the question, if nothing refuses the question.
+std::optional<Refusal> warning_of(const Asked& asked);
+
+/// The cost of a new shape, or of every call.
+Refusal plans_of(const Asked& asked, const TextFacts& facts);
+
+Refusal possible_bug(const BugInText& bug);
+
+/// Which cuDNN an attention needs. Precondition: `asked.first`.
+Refusal first_version(const Asked& asked);
+
+/// Nothing refuses the question.
+Refusal accepted(const Asked& asked, const TextFacts& facts);
+
+/// A refusal in a message, although cuDNN or the gate accepts the call when asked.
+Refusal contradicted(const Asked& asked, const Refusal& message);
+
+}  // namespace attnprobe::explain
