@@ -63,6 +63,7 @@ bool is_placed(const rules::KnownBug& bug, const TextFacts& facts) {
 
 // Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
+  if (facts.is_same_elsewhere) return;
   for (const auto& bug : asked.bugs) {
     if (!is_placed(bug, facts)) continue;
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
@@ -140,7 +141,7 @@ void add_asked(TextAnswer& answer, const TextFindings& findings, const AskWith& 
   add_choice(answer, question, facts);
   // The cost of new shapes needs no question.
   if (facts.trouble == Trouble::compile_time && answer.refusals.empty() && facts.speaks_of_cudnn &&
-      facts.speaks_of_attention) {
+      facts.speaks_of_attention && facts.other_operations.empty()) {
     answer.refusals.push_back(plans_of({}, facts));
     answer.refusals.front().first_line = answer.refusals.front().times = 1;
     answer.missing.clear();
@@ -194,7 +195,11 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (found) {
       // A question about versions.
     } else if (is_failure(facts.trouble) || facts.trouble == Trouble::varies) {
-      if (!answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
+      // A rule of the release, such as a bias that cuDNN reads in another type, comes before cuDNN's own bugs.
+      const bool is_misread = !asked.result.frameworks.empty() && asked.is_established &&
+                              asked.result.frameworks.front().takes == rules::Takes::wrong;
+      if (is_misread && facts.trouble == Trouble::wrong) found = refusal_of(asked);
+      if (!found && !answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
       if (!found) found = not_involved(asked, facts);
     } else if (facts.trouble == Trouble::compile_time) {
       found = plans_of(asked, facts);
@@ -212,7 +217,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty() && asked.is_plain;
     const bool asks_it = facts.asks && !facts.asks_other;
     // "Still flash, not cuDNN": whatever the sizes, cuDNN must be selected.
-    const bool is_not_selected = (facts.trouble == Trouble::refused || facts.asks_choice) && facts.speaks_of_cudnn &&
+    const bool is_not_selected = (facts.runs_another || facts.asks_choice) && facts.speaks_of_cudnn &&
                                  !facts.target().empty() && !asked.is_selected &&
                                  std::ranges::any_of(asked.result.frameworks, [](const auto& gate) {
                                    return gate.takes == rules::Takes::by_name;

@@ -62,7 +62,9 @@ void add_gpus(PlacedFacts& place) {
   };
   each_match(names, place.text, take);
   each_match(short_names, place.text, take);
+  const bool has_names = !found.empty();
   each_match(family, place.text, [&](const std::string* words, size_t at) {
+    if (has_names) return;
     // Those of a release note: "supported on Hopper GPUs".
     if (words[0].ends_with(" GPUs") || place.text.substr(at + words[0].size()).starts_with(" GPUs")) return;
     const std::string named = in_small_letters(words[1].empty() ? words[2] : words[1]);
@@ -179,6 +181,11 @@ void add_versions(PlacedFacts& place) {
       of_cudnn("cudnn|\\bsdpa\\b|fused (?:attention|backward|forward)|FusedAttention", any_case());
   if (place.facts.versions.empty() && has_words(place.text, of_cudnn))
     each_match(bare, place.text, [&](const std::string* words, size_t at) {
+      static const RE2 amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok)", any_case()),
+          other("(?:release|version|driver|nccl|stack|python|gcc|glibc)(?: is)?\\W?$", any_case());
+      const size_t begin = at - std::min<size_t>(at, 16), end = place.text.find(words[1], at) + words[1].size();
+      if (has_words(place.text.substr(end, 12), amount) || has_words(place.text.substr(begin, at + 1 - begin), other))
+        return;
       if (!is_demanded(place.text, at))
         place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
     });
@@ -202,7 +209,11 @@ void add_versions(PlacedFacts& place) {
     // "bumped jax to 0.6.2": the release that the text is about.
     static const RE2 to_this("\\bto v?$", any_case());
     const size_t number = end - release.version.size();
-    if (has_words(place.text.substr(release.at, number - release.at), to_this) && !place.facts.frameworks.empty()) {
+    static const RE2 planned(
+        "\\b(?:cannot|can't|could|plan\\w*|want|refuse|would|will|next|not|should)\\b[^.\\n]{0,32}$", any_case());
+    const size_t before = release.at - std::min<size_t>(release.at, 48);
+    if (has_words(place.text.substr(release.at, number - release.at), to_this) && !place.facts.frameworks.empty() &&
+        !has_words(place.text.substr(before, release.at - before), planned)) {
       std::erase(place.facts.frameworks, named);
       place.facts.frameworks.insert(place.facts.frameworks.begin(), named);
       place.facts.lines.emplace(named, place.first_line - 1 + line_at(place.page, release.at));

@@ -52,6 +52,8 @@ struct TextFacts {
   bool asks_other = false;         ///< a question asks why, which or how much, which a yes does not answer
   bool asks_version = false;       ///< a question asks which cuDNN an attention needs
   bool asks_choice = false;        ///< a question asks when cuDNN is used, or how to switch it on or off
+  bool runs_another = false;       ///< another kernel runs where cuDNN was expected: "still flash, not cuDNN"
+  bool is_same_elsewhere = false;  ///< other kernels have the same trouble
   bool is_unreleased = false;      ///< a build between releases, "PyTorch nightly", whose rules are not known
   bool is_slow_each_call = false;  ///< the text says so of every call, not only of a new shape
   bool has_error = false;          ///< a line such as the last one of a traceback, "ValueError: …"

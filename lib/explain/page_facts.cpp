@@ -146,6 +146,23 @@ void find_raised(TextFacts& facts, std::string_view page) {
                        }));
 }
 
+// Whether the words deny a failure: "it does not hang", "if you see wrong results".
+bool is_denied(std::string_view page, size_t at) {
+  static const RE2 denial(
+      "\\b(?:no|not|never|without|nor)[ -](?:\\w+ )?$|n't (?:\\w+ )?$|\\b(?:if anybody|whether)\\b[^.\\n]{0,24}$",
+      any_case());
+  const size_t begin = at - std::min<size_t>(at, 48);
+  return has_words(page.substr(begin, at - begin), denial);
+}
+
+// Whether the sentence or the one before is about attention: many programs compile.
+bool is_near_attention(std::string_view page, size_t at) {
+  static const RE2 attention("cudnn|sdpa|attention|\\battn|execution plan|\\bfmha", any_case());
+  const std::string_view sentence = sentence_at(page, at);
+  const auto begin = static_cast<size_t>(sentence.data() - page.data());
+  return has_words(sentence, attention) || (begin > 1 && has_words(sentence_at(page, begin - 2), attention));
+}
+
 void find_trouble(TextFacts& facts, std::string_view page) {
   static const Worded<Trouble> kinds[] = {
       {Trouble::hang,
@@ -173,8 +190,9 @@ void find_trouble(TextFacts& facts, std::string_view page) {
        "\\b(?:only|always|silently|just|still) (?:ever )?(?:sees?|uses?|runs?|takes?|gets?|shows?) (?:\\w+ )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
        "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\binstead of cudnn|\\bexpected cudnn|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\breturns? nothing\\b"},
       {Trouble::question, "\\?"}};
-  static const RE2 mended("\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b",
-                          any_case());
+  static const RE2 mended(
+      "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b",
+      any_case());
   if (has_words(page, mended)) return;
   // A kernel that runs instead may need more memory and time.
   static const RE2 falls_back("\\b(?:falls?|fell|falling) (?:back )?(?:to|through)\\b|\\bunfused\\b", any_case());
@@ -183,7 +201,9 @@ void find_trouble(TextFacts& facts, std::string_view page) {
     const bool is_question = kind == Trouble::question,
                is_of_kernel = is_failure(kind) || kind == Trouble::varies;  // another kernel's is not cuDNN's
     each_match(words, page, [&](const std::string*, size_t at) {
-      said = said || is_question || (!is_contrast(page, at) && !(is_of_kernel && is_of_another_kernel(page, at)));
+      if (kind == Trouble::compile_time && !is_near_attention(page, at)) return;
+      const bool is_no_failure = is_of_kernel && (is_of_another_kernel(page, at) || is_denied(page, at));
+      said = said || is_question || (!is_contrast(page, at) && !is_no_failure);
     });
     if (!said) continue;
     const bool is_consequence = kind == Trouble::memory || kind == Trouble::slow;
@@ -212,6 +232,21 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:recompil|rebuild|built|build)\\w* (?:\\w+ ){0,4}(?:every time|each time|(?:at|on|for) (?:each|every) (?:call|step))|"
       "what(?:ever| ?so ?ever) the (?:size|shape|length)|regardless of (?:the )?(?:size|shape|length)|even (?:with|for|if) (?:the )?same (?:shape|size|length)",
       any_case());
+  static const RE2 another(
+      "\\b(?:still|never|no|not) (?:\\w+ )?(?:on |in |with )?(?:cudnn|fused ?attention)\\b|\\bcudnn\\b[^.,\\n]{0,24}(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|taken)\\b|"
+      "\\b(?:shows|used?|uses|runs?|takes|picks|chooses|sees|gets|falls? (?:back )?(?:to|through)) (?:only |the |always )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
+      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\binstead of cudnn|\\bexpected cudnn|\\bskip(?:s|ped) cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
+      any_case()),
+      switched_off(
+          "\\b(?:disabled|switched off|turned off) cudnn|enable_cudnn_sdp\\(False|cudnn (?:is |was )?(?:disabled|switched off|turned off)",
+          any_case());
+  facts.runs_another = has_words(page, another) && !has_words(page, switched_off);
+  static const RE2 elsewhere(
+      "\\b(?:same|identical(?:ly)?|also|just as)\\b[^.\\n]{0,60}\\b(?:math|flash\\w*|eager|without cudnn|memory[- ]efficient|xformers)\\b|"
+      "\\b(?:math backend|math|flash\\w*|eager|without cudnn|cudnn (?:disabled|off))\\b[^.\\n]{0,60}\\b(?:same|identical(?:ly)?|also|too|just as)\\b",
+      any_case());
+  facts.is_same_elsewhere =
+      (is_failure(facts.trouble) || facts.trouble == Trouble::varies) && has_words(page, elsewhere);
   facts.is_slow_each_call = facts.trouble == Trouble::compile_time && has_words(page, each_call);
   // Headings and questions of an issue's form are not the writer's.
   static const RE2 question("(?m)^(?:[^#*\\n][^\\n]{0,400})?\\?(?:\\s|$)", exact_case()),
@@ -242,10 +277,11 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   facts.asks_choice = facts.asks && has_words(own, choice);
   static const RE2 other(
       "\\b(?:does|do|can|is|are|will)\\b[^?\\n]{0,40}\\b(?:flash[- ]?att\\w*|FA-?[234]|xformers|flex ?attention|triton|sageattention|llama\\.cpp)\\b[^?\\n]{0,60}\\bcudnn\\b[^?\\n]{0,60}\\?|"
-      "\\b(?:worth|faster|slower|quicker|better|identical|safe|broken|same (?:numbers|results?))\\b[^?\\n]{0,80}\\?|"
+      "\\b(?:worth|fast|faster|slower|quicker|better|identical|safe|broken|same (?:numbers|results?))\\b[^?\\n]{0,80}\\?|"
       "(?m)(?:^|[.?!,;:-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
       any_case());
-  facts.asks_other = facts.asks && has_words(own, other);
+  static const RE2 how("\\bhow (?:do|can|could|should) [^?\\n]{0,200}\\?|\\ba bug in [^?\\n]{0,40}\\?", any_case());
+  facts.asks_other = facts.asks && (has_words(own, other) || (!facts.asks_choice && has_words(own, how)));
   static const RE2 unreleased(
       "\\bnightly\\b|\\b(?:built|build|compiled) from source\\b|\\bmain branch\\b|\\bdev build\\b", any_case());
   facts.is_unreleased = facts.frameworks.empty() && has_words(own, unreleased);

@@ -52,14 +52,17 @@ class Reader {
     static const RE2 denial(
         "(?:\\b(?:no|not|non|none of|without|neither|instead of|nor|un)[*_]{0,2}[ -](?:an? |the |any )?(?:\\w+[- .])?)[`'\"]?$",
         any_case());
+    static const RE2 is_off("^\\w*[`'\"]? (?:is|are|was|were) (?:switched |turned )?(?:off|disabled|removed|not)\\b",
+                            any_case());
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       // A pattern may begin with the character before the word: " bias".
       at += !words[0].empty() && std::isalnum(static_cast<unsigned char>(words[0].front())) == 0 ? 1 : 0;
-      const size_t begin = at - std::min<size_t>(at, 24);
+      const size_t begin = at - std::min<size_t>(at, 24), end = std::min(at + words[0].size(), text_.size());
       if (is_further(text_, at)) question.is_partial = true;
-      if (found || is_contrast(text_, at) || is_aside(text_, at) || (states && is_demanded(text_, at)) ||
-          has_words(std::string_view(text_).substr(begin, at - begin), denial))
+      if (found || (is_contrast(text_, at) && !is_of_both(text_, at)) || is_aside(text_, at) ||
+          (states && is_demanded(text_, at)) || has_words(std::string_view(text_).substr(begin, at - begin), denial) ||
+          has_words(std::string_view(text_).substr(end, 32), is_off))
         return;
       found = true;
       words_ = words[0];

@@ -1,4 +1,4 @@
-// What the answers of rules and cuDNN say about a text, as refusals of kind "reading".
+// Words the answers of rules and cuDNN, as refusals of kind "reading".
 #include "explain/readings.hpp"
 
 #include <fmt/format.h>
@@ -186,7 +186,7 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
                                            is_told(asked) ? "this attention" : "attention of usual sizes",
                                            result.target.id, result.by_rule ? ", by rule" : "");
   Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN", supports);
-  if (by_name && (facts.asks_choice || facts.trouble == Trouble::refused || facts.trouble == Trouble::slow)) {
+  if (by_name && (facts.asks_choice || facts.runs_another || facts.trouble == Trouble::slow)) {
     refusal.headline = result.frameworks.front().text;
     refusal.means = supports + ".";
   } else {

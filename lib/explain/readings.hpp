@@ -1,4 +1,4 @@
-// What the answers of rules and cuDNN say about a text, as refusals of kind "reading".
+// Words the answers of rules and cuDNN, as refusals of kind "reading".
 #pragma once
 
 #include <optional>

@@ -59,18 +59,25 @@ void add_subject(PlacedFacts& place) {
   static const RE2 attention(
       "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|\\bsdp_kernel\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\bq(?:uery)?\\b[^\\n]{0,60}[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\b[sd]_(?:q|kv|qk|v)\\b|"
-      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor|"
-      "\\bcausal(?:[,.;:)=]| (?:mask|and|with|at|on|bf16|fp16|training|forward|backward|prefill))|\\bsliding[ -]window|\\b(?:query|kv|key) heads?\\b|\\b\\d+ heads\\b|\\b(?:chunked|paged|ragged) prefill|\\bprefill (?:attention|with|kernels?|step|phase|of|on|at|bf16|fp16|fp8)\\b|"
-      "KV ?Cache|RaggedKV|\\bTHD\\b|\\bbshd\\b|soft[- ]?cap|CUDNN_ATTENTION|MultiHeadAttention|\\bscore modifier|\\bpaged (?:KV|K/V)|block mask|\\bragged\\b|sequence packing|packed sequences|padding[ _]mask|\\bseq_len_(?:q|kv)\\b|\\bquery tokens?\\b",
+      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor",
       any_case());
   static const RE2 cudnn("cudnn", any_case());
-  // Words that mean attention where cuDNN is named: "with dropout 0.1 the trace says flash, not cuDNN".
-  static const RE2 beside_cudnn(
-      "\\bflash\\b|\\bheads?\\b|\\bcausal\\b|\\bdecod(?:e|ing)\\b|use_deterministic_algorithms|\\bd ?= ?(?:64|80|96|128|192|256)\\b",
-      any_case());
+  // Words of attention that other operations also have.
+  static const RE2 features(
+      "\\bcausal(?:[,.;:)=]| (?:mask|and|with|at|on|bf16|fp16|training|forward|backward|prefill))|\\bsliding[ -]window|\\b(?:query|kv|key) heads?\\b|\\b\\d+ heads\\b|\\b(?:chunked|paged|ragged) prefill|\\bprefill (?:attention|with|kernels?|step|phase|of|on|at|bf16|fp16|fp8)\\b|"
+      "KV ?Cache|RaggedKV|\\bTHD\\b|\\bbshd\\b|soft[- ]?cap|CUDNN_ATTENTION|MultiHeadAttention|\\bscore modifier|\\bpaged (?:KV|K/V)|block mask|\\bragged\\b|sequence packing|packed sequences|padding[ _]mask|\\bseq_len_(?:q|kv)\\b|\\bquery tokens?\\b",
+      any_case()),
+      // Where cuDNN is named: "with dropout 0.1 the trace says flash, not cuDNN".
+      beside_cudnn(
+          "\\bflash\\b|\\bheads?\\b|\\bcausal\\b|\\bdecod(?:e|ing)\\b|use_deterministic_algorithms|\\bd ?= ?(?:64|80|96|128|192|256)\\b",
+          any_case());
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
-  place.facts.speaks_of_attention = place.facts.speaks_of_attention || has_words(place.text, attention) ||
-                                    (place.facts.speaks_of_cudnn && has_words(place.text, beside_cudnn));
+  const bool is_another = std::ranges::any_of(
+      operations(), [&](const NamedOperation& operation) { return has_words(place.text, operation.words); });
+  place.facts.speaks_of_attention =
+      place.facts.speaks_of_attention || has_words(place.text, attention) ||
+      (!is_another &&
+       (has_words(place.text, features) || (place.facts.speaks_of_cudnn && has_words(place.text, beside_cudnn))));
   // Neither a program's options, "--xla_gpu_enable_triton_gemm=false", nor what works: "the matmul succeeded".
   static const RE2 last_word("(\\S*)$", exact_case()),
       works("^\\w* (?:\\w+ )?(?:succeed(?:s|ed)|pass(?:es|ed)|works)\\b", any_case());

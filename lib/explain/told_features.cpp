@@ -68,7 +68,7 @@ void read_bias(Reader& reader) {
           any("\\b(?:fp|float|f)32 (?:\\w+ ){0,3}(?:attn_?|attention )?(?:mask|bias)\\b|"
               "\\b(?:mask|bias) (?:\\w+ ){0,2}(?:in|of|is|are|as) (?:type )?(?:torch\\.|jnp\\.)?(?:fp|float|f)32\\b"),
       of_shape = any(
-          "\\b(?:bias|mask)\\b[^\\[(\\n.;]{0,32}[\\[(](1|b|bs|bsz|batch), ?(1|h|heads|nheads), ?(1|s\\w*|l\\w*|t), ?(s\\w*|l\\w*|t)[\\])]"),
+          "\\b(?:bias|mask)\\b[^\\[(\\n.;]{0,32}[\\[(](\\d+|b|bs|bsz|batch), ?(\\d+|h|heads|nheads), ?(\\d+|s\\w*|l\\w*|t), ?(\\d+|s\\w*|l\\w*|t)[\\])]"),
       bias = any("(?:^|[^-\\w])(?:attn_|attention )?bias(?:[^-\\w]|$)|additive (?:attention )?mask|\\bd_?bias\\b"),
       with_gradient = any(
           "\\bd_?bias\\b|\\bbias[- ]grad|\\bgradients? of (?:the |a )?bias|\\bbias (?:with|needs|requires) (?:a |its )?grad|\\b(?:trainable|learn(?:ed|able)) (?:\\w+ )?bias\\b");
@@ -99,7 +99,7 @@ void read_features(Reader& reader) {
   static const RE2
       deterministic =
           // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
-      any("\\bdeterministic(?:\\W{1,3}True| (?:fused |cudnn )?(?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
+      any("\\bdeterministic(?:\\W{1,3}True| (?:\\w+ ){0,2}(?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
           "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|\\bbit-?wise (?:reproducible|identical) |"
           "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
       alibi = any("\\balibi\\b"),

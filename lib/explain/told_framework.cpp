@@ -19,7 +19,11 @@ void read_backend_of_keras(ToldQuestion& question, std::string_view page, const 
   static const RE2 torch(
       "\\b(?:py)?torch(?:'s)? backend|backend\\W{1,4}(?:\\w+ )?(?:py)?torch\\b|\\bon (?:py)?torch\\b", any_case()),
       release("^jax==0\\.(\\d+)(?:\\.(\\d+))?");
-  if (has_words(page, torch)) question.call["backend"] = "torch";
+  static const RE2 jax("\\bjax\\b", any_case());
+  if (has_words(page, torch))
+    question.call["backend"] = "torch";
+  else if (!has_words(page, jax))
+    question.framework.clear();  // with TensorFlow, Keras has no cuDNN attention
   for (const auto& named : facts.frameworks) {
     int minor = 0;
     std::string patch;
@@ -125,6 +129,8 @@ void choose_framework(ToldQuestion& question, std::string_view text, const TextF
   const bool is_inside = std::ranges::any_of(
       facts.frameworks, [](const auto& named) { return named.starts_with("vllm==") || named.starts_with("sglang=="); });
   if (question.framework.starts_with("torch") && is_inside) question.call["cudnn_sdp_enabled"] = false;
+  static const RE2 selected("\\bimplementation\\W{0,12}cudnn\\b|\\bcudnn implementation\\b", any_case());
+  if (question.framework.starts_with("jax") && has_words(page, selected)) question.call[rules::names_cudnn] = true;
   if (question.framework.starts_with("keras")) read_backend_of_keras(question, page, facts);
   if (question.framework.empty()) return;
   try {

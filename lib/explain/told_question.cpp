@@ -190,7 +190,8 @@ void read_pairs(Reader& reader) {
        any("head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|(?:for|of) (?:Q and K|Q ?/ ?K|QK|queries and keys),?(?: and)?|\\(?qk\\)?,? and) ?(\\d{2,4})")},
       {"head_dim_qk", "head_dim_v",
        any("\\b(?:d|hd|hdim|head|head[ _-]?dim(?:ension)?s?|d_?qk) ?=? ?(\\d{2,4}) ?/ ?(?:d_?v ?=? ?)?(\\d{2,4})\\b")},
-      {"heads_q", "heads_kv", any("\\b(?:h|heads|gqa) ?=? ?(\\d{1,4}) ?[/x] ?(\\d{1,4})\\b")},
+      {"heads_q", "heads_kv", any("\\b(?:heads|gqa) ?=? ?(\\d{1,4})[/x](\\d{1,4})\\b")},
+      {"heads_q", "heads_kv", any("\\bh[ =]{1,3}(\\d{1,4})/(\\d{1,4})\\b")},
       {"heads_q", "head_dim_qk", any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b")},
       {"batch", "seqlen_q", any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b")}};
   for (const auto& [first, second, words] : pairs)

@@ -26,6 +26,22 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
   return sentence.substr(begin, end - begin);
 }
 
+const RE2& works_words() {
+  static const RE2 works(
+      "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\b(?:is|are) unaffected|\\btakes (?:it|them)\\b",
+      any_case());
+  return works;
+}
+
+const RE2& failure_words() {
+  static const RE2 does_not(
+      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
+      "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bnot cudnn|\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
+      any_case());
+  return does_not;
+}
+
 }  // namespace
 
 std::string_view sentence_at(std::string_view text, size_t at) {
@@ -40,21 +56,24 @@ std::string_view clause_at(std::string_view text, size_t at) {
 }
 
 bool is_contrast(std::string_view text, size_t at) {
-  static const RE2 works(
-      "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\b(?:is|are) unaffected|\\btakes (?:it|them)\\b",
-      any_case());
-  static const RE2 does_not(
-      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
-      "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bnot cudnn|\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
-      any_case());
+  const RE2 &works = works_words(), &does_not = failure_words();
   // "wrong while the forward is correct": each half counts on its own.
   const std::string_view half = part_at(text, at, ";", {" but ", " while ", " whereas "});
   if (!has_words(half, works)) return false;
   if (!has_words(half, does_not)) return true;
   // If it has both, only the part between commas counts.
-  const std::string_view clause = clause_at(text, at);
+  const std::string_view clause = part_at(text, at, ",;", {" but ", " while ", " whereas ", " and "});
   return has_words(clause, works) && !has_words(clause, does_not);
+}
+
+bool is_of_both(std::string_view text, size_t at) {
+  const std::string_view sentence = sentence_at(text, at);
+  re2::StringPiece works, fails;
+  const re2::StringPiece all = piece(sentence);
+  if (!works_words().Match(all, 0, all.size(), RE2::UNANCHORED, &works, 1)) return false;
+  const auto first = static_cast<size_t>(works.data() - sentence.data());
+  return failure_words().Match(all, first, all.size(), RE2::UNANCHORED, &fails, 1) &&
+         static_cast<size_t>(text.data() + at - sentence.data()) < first;
 }
 
 bool is_of_another_kernel(std::string_view text, size_t at) {
@@ -88,10 +107,11 @@ bool is_demanded(std::string_view text, size_t at) {
       "(?:^|[^-\\w])only\\b[^.;:!?,]{0,48}$|"
       "(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
       any_case());
-  static const RE2 own("\\b(?:we|i) need\\b[^.;:!?\\n]{0,40}\\bon (?:an? |the |our )?$", any_case());
+  static const RE2 own("\\b(?:we|i) need\\b[^.;:!?\\n]{0,40}\\bon (?:an? |the |our )?$", any_case()),
+      ours("\\b(?:we|i|you|they) only\\b[^.;:!?\\n]{0,48}$", any_case());
   const size_t begin = at - std::min(at, reach);
   const std::string_view before = text.substr(begin, at - begin);
-  return has_words(before, demand) && !has_words(before, own);
+  return has_words(before, demand) && !has_words(before, own) && !has_words(before, ours);
 }
 
 bool is_built_with(std::string_view text, size_t at) {

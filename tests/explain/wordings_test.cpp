@@ -52,6 +52,16 @@ TEST_CASE("Wrong results, crashes and hangs in everyday words are known bugs", "
        ""},
       {"xformers returns NaN on H100, cuDNN 9.19 attention on the same inputs does not", ""},
       {"H100, cuDNN 9.16, bf16 causal attention over 1000 keys was wrong. Fixed on our side.", ""},
+      {"pip install flash-attn fails on our H100 box with torch 2.9.1 and cuDNN", ""},
+      {"cuDNN attention, 9.19, H100, 8 heads of 128, 1000 keys, training: it does not hang and no NaN so far. Is it "
+       "fast?",
+       ""},
+      {"H100, cuDNN 9.16, training over 1000 keys, causal attention, is wrong, with the math backend just the same",
+       ""},
+      {"Our PostgreSQL planner builds a new plan for each new shape of query; plan building takes 300 ms. We store "
+       "embeddings of a model that ran with cuDNN attention on an H100.",
+       ""},
+      {"DataLoader with 4 workers on H100 x 8, cuDNN 9.19, attention model: a worker is killed", ""},
       {"Our LSTM gives CUDNN_STATUS_EXECUTION_FAILED on a 5090. The part with attention is unaffected.", ""}};
   for (const Row& row : rows) {
     INFO(row.text);
@@ -92,6 +102,9 @@ TEST_CASE("Refusals and choices of frameworks in everyday words", "[explain]") {
        "jax:odd_length"},
       {"JAX 0.5.0 was happy on the H100. Then bumped jax to 0.6.2 on a B200: cudnn attention with head dim 256 fails",
        "jax:head_dim_0_5_1"},
+      {"float32 bias to jax.nn.dot_product_attention with implementation cudnn while q, k and v are bfloat16. Jax 0.7.2 "
+       "on H100: the loss is rubbish.",
+       "jax:bias_type_not_declared"},
       {"Keras 3.12 on JAX 0.8.1, H100: keras' attention never runs cuDNN", "keras:call_of_check_is_flash_attention"},
       {"Can Keras with the torch backend run attention on cuDNN? H100", "keras:torch_backend"},
       {"Does vLLM use cuDNN for decoding attention on an H100?", "vllm:language"},
