@@ -159,8 +159,9 @@ bool is_denied(std::string_view page, size_t at) {
 bool is_near_attention(std::string_view page, size_t at) {
   static const RE2 attention("cudnn|sdpa|attention|\\battn|execution plan|\\bfmha", any_case());
   const std::string_view sentence = sentence_at(page, at);
-  const auto begin = static_cast<size_t>(sentence.data() - page.data());
-  return has_words(sentence, attention) || (begin > 1 && has_words(sentence_at(page, begin - 2), attention));
+  const std::string_view before = trim(page.substr(0, static_cast<size_t>(sentence.data() - page.data())));
+  return has_words(sentence, attention) ||
+         (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
 }
 
 void find_trouble(TextFacts& facts, std::string_view page) {
