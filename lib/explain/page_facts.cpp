@@ -201,7 +201,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
     bool said = false;
     const bool is_question = kind == Trouble::question,
                is_of_kernel = is_failure(kind) || kind == Trouble::varies;  // another kernel's is not cuDNN's
-    each_match(words, page, [&](const std::string*, size_t at) {
+    each_match(words, page, [&, kind = kind](const std::string*, size_t at) {
       if (kind == Trouble::compile_time && !is_near_attention(page, at)) return;
       const bool is_no_failure = is_of_kernel && (is_of_another_kernel(page, at) || is_denied(page, at));
       said = said || is_question || (!is_contrast(page, at) && !is_no_failure);
