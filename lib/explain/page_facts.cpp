@@ -164,6 +164,20 @@ bool is_near_attention(std::string_view page, size_t at) {
          (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
 }
 
+// Whether another kernel runs where cuDNN was expected: "still flash, not cuDNN".
+bool runs_another(std::string_view page) {
+  static const RE2 another(
+      "\\b(?:still|never|no|not) (?:\\w+ )?(?:on |in |with )?(?:cudnn|fused ?attention)\\b|\\bcudnn\\b[^.,\\n]{0,24}(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|taken)\\b|"
+      "(?:cudnn|fused ?attention)[^.\\n]{0,32}\\b(?:skipped|ignored|unavailable)\\b|\\bskip(?:s|ped) (?:cudnn|fused)|"
+      "\\b(?:shows?|used?|uses|runs?|takes|picks|chooses|sees|gets|falls? (?:back )?(?:to|through)) (?:only |the |always )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
+      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\binstead of cudnn|\\bexpected cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
+      any_case()),
+      switched_off(
+          "\\b(?:disabled|switched off|turned off) cudnn|enable_cudnn_sdp\\(False|cudnn (?:is |was )?(?:disabled|switched off|turned off)",
+          any_case());
+  return has_words(page, another) && !has_words(page, switched_off);
+}
+
 void find_trouble(TextFacts& facts, std::string_view page) {
   static const Worded<Trouble> kinds[] = {
       {Trouble::hang,
@@ -187,18 +201,17 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::refused,
        "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b|"
        "\\b(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|reached)\\b|\\b(?:does|do|did)(?:n't| not) (?:use|pick|choose|select|take|go)\\b|"
-       "\\b(?:still|never|no|not) (?:\\w+ )?(?:on |in |with )?(?:cudnn|fused ?attention)\\b|(?:cudnn|fused ?attention)[^.\\n]{0,32}\\b(?:skipped|ignored|unavailable)\\b|\\bskip(?:s|ped) (?:cudnn|fused)|\\bunfused\\b|\\bfalls? (?:to|through)\\b|"
-       "\\b(?:only|always|silently|just|still) (?:ever )?(?:sees?|uses?|runs?|takes?|gets?|shows?) (?:\\w+ )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
-       "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\binstead of cudnn|\\bexpected cudnn|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\breturns? nothing\\b"},
+       "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\breturns? nothing\\b"},
       {Trouble::question, "\\?"}};
   static const RE2 mended(
       "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b",
       any_case());
   if (has_words(page, mended)) return;
+  facts.runs_another = runs_another(page);
   // A kernel that runs instead may need more memory and time.
   static const RE2 falls_back("\\b(?:falls?|fell|falling) (?:back )?(?:to|through)\\b|\\bunfused\\b", any_case());
   for (const auto& [kind, words] : kinds) {
-    bool said = false;
+    bool said = kind == Trouble::refused && facts.runs_another;
     const bool is_question = kind == Trouble::question,
                is_of_kernel = is_failure(kind) || kind == Trouble::varies;  // another kernel's is not cuDNN's
     each_match(words, page, [&, kind = kind](const std::string*, size_t at) {
@@ -233,15 +246,6 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:recompil|rebuild|built|build)\\w* (?:\\w+ ){0,4}(?:every time|each time|(?:at|on|for) (?:each|every) (?:call|step))|"
       "what(?:ever| ?so ?ever) the (?:size|shape|length)|regardless of (?:the )?(?:size|shape|length)|even (?:with|for|if) (?:the )?same (?:shape|size|length)",
       any_case());
-  static const RE2 another(
-      "\\b(?:still|never|no|not) (?:\\w+ )?(?:on |in |with )?(?:cudnn|fused ?attention)\\b|\\bcudnn\\b[^.,\\n]{0,24}(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|taken)\\b|"
-      "\\b(?:shows|used?|uses|runs?|takes|picks|chooses|sees|gets|falls? (?:back )?(?:to|through)) (?:only |the |always )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
-      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\binstead of cudnn|\\bexpected cudnn|\\bskip(?:s|ped) cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
-      any_case()),
-      switched_off(
-          "\\b(?:disabled|switched off|turned off) cudnn|enable_cudnn_sdp\\(False|cudnn (?:is |was )?(?:disabled|switched off|turned off)",
-          any_case());
-  facts.runs_another = has_words(page, another) && !has_words(page, switched_off);
   static const RE2 elsewhere(
       "\\b(?:same|identical(?:ly)?|also|just as)\\b[^.\\n]{0,60}\\b(?:math|flash\\w*|eager|without cudnn|memory[- ]efficient|xformers)\\b|"
       "\\b(?:math backend|math|flash\\w*|eager|without cudnn|cudnn (?:disabled|off))\\b[^.\\n]{0,60}\\b(?:same|identical(?:ly)?|also|too|just as)\\b",
