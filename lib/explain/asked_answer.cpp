@@ -51,21 +51,18 @@ const Refusal* message_of(const TextAnswer& answer) {
 }
 
 // Whether the text names what the bug depends on; otherwise every text would have it.
-bool is_placed(const rules::KnownBug& bug, const TextFacts& facts) {
+bool names_place_of(const rules::KnownBug& bug, const TextFacts& facts) {
   if (!facts.is_placed() && facts.has_error) return false;
   const rules::KnownBugRule* rule = rules::find_known_bug(bug.id);
-  if (rule == nullptr) return false;
-  const std::string when = rule->when.dump();
-  const auto depends_on = [&](const char* key) { return when.find(key) != std::string::npos; };
-  return (!facts.target().empty() || !depends_on("\"sm\"")) &&
-         (!cudnns_told(facts).empty() || !depends_on("\"cudnn\""));
+  return rule != nullptr && (!facts.target().empty() || !rules::depends_on(*rule, "sm")) &&
+         (!cudnns_told(facts).empty() || !rules::depends_on(*rule, "cudnn"));
 }
 
 // Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
   if (facts.is_same_elsewhere) return;
   for (const auto& bug : asked.bugs) {
-    if (!is_placed(bug, facts)) continue;
+    if (!names_place_of(bug, facts)) continue;
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
                                       [&](const auto& one) { return one.id == bug.id; });
     if (concerns || answer.bugs.size() < 2)
@@ -101,10 +98,11 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   // Wrong numbers, a crash or a hang: known bugs of that cuDNN on that GPU may fit, whatever the sizes.
   const bool is_symptom = message != nullptr && message->layer == Layer::execution && !facts.target().empty() &&
                           !cudnns_told(facts).empty();
+  // Of a bare status, cuDNN's refusal of this GPU may be the cause, whatever the sizes.
+  const bool is_refused_there =
+      message != nullptr && !message->says_why && !facts.target().empty() && !facts.versions.empty();
   // The message is sufficient; the question would consist mostly of assumptions.
-  // A bare status: cuDNN may refuse this GPU, whatever the sizes.
-  const bool is_placed = !facts.target().empty() && !facts.versions.empty();
-  if (message != nullptr && !is_symptom && sizes < (message->says_why ? 2 : is_placed ? 0 : 1)) return;
+  if (message != nullptr && !is_symptom && !is_refused_there && sizes < (message->says_why ? 2 : 1)) return;
   auto asked = ask(question, facts, with);
   if (!asked) return;
   asked->is_selected = names_setting(page, asked->result.frameworks);
@@ -218,10 +216,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const bool asks_it = facts.asks && !facts.asks_other;
     // "Still flash, not cuDNN": whatever the sizes, cuDNN must be selected.
     const bool is_not_selected = (facts.runs_another || facts.asks_choice) && facts.speaks_of_cudnn &&
-                                 !facts.target().empty() && !asked.is_selected &&
-                                 std::ranges::any_of(asked.result.frameworks, [](const auto& gate) {
-                                   return gate.takes == rules::Takes::by_name;
-                                 });
+                                 !facts.target().empty() && must_be_selected(asked);
     const bool is_whole = !asked.is_partial && !facts.is_unreleased;
     if (!found && message == nullptr && is_whole && (is_told(asked) || is_general || is_not_selected) &&
         asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -20,7 +21,7 @@
 namespace attnprobe::explain {
 namespace {
 
-constexpr const char* usual_gpu = "h100";
+constexpr const char *usual_gpu = "h100", *either_pass = "forward or backward";
 
 asking::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates) {
   asking::PlanOptions options;
@@ -41,7 +42,7 @@ const std::vector<Usual>& usual_fields() {
                                            {"seqlen_q", "the sequence length", 1024, 1088},
                                            {"head_dim_qk", "the head dimension", 128, 64},
                                            {"dtype", "the data type", "bf16", "f16"},
-                                           {"pass", "forward or backward", "fprop", "bprop"}};
+                                           {"pass", either_pass, "fprop", "bprop"}};
   return usual;
 }
 
@@ -161,20 +162,17 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
          });
 }
 
-// The number of fields in the text that a bug's condition names: a bug of its features comes before one of assumed sizes.
-int fields_in(const rules::KnownBug& bug, const std::vector<ToldField>& fields) {
-  const rules::KnownBugRule* rule = rules::find_known_bug(bug.id);
-  if (rule == nullptr) return 0;
-  const std::string when = rule->when.dump();
-  return static_cast<int>(std::ranges::count_if(fields, [&](const ToldField& one) {
-    const std::string key = one.field == "layout" ? "ragged" : one.field;
-    return when.find(fmt::format("\"{}\"", key)) != std::string::npos;
-  }));
-}
-
+// A bug whose condition names more fields of the text comes before one of assumed sizes.
 void most_told_first(std::vector<rules::KnownBug>& bugs, const std::vector<ToldField>& fields) {
+  std::map<std::string, std::ptrdiff_t> told;
+  for (const rules::KnownBug& bug : bugs) {
+    const rules::KnownBugRule* rule = rules::find_known_bug(bug.id);
+    told[bug.id] = rule == nullptr ? 0 : std::ranges::count_if(fields, [&](const ToldField& one) {
+      return rules::depends_on(*rule, one.field == "layout" ? "ragged" : one.field);
+    });
+  }
   std::stable_sort(bugs.begin(), bugs.end(),
-                   [&](const auto& a, const auto& b) { return fields_in(a, fields) > fields_in(b, fields); });
+                   [&](const auto& a, const auto& b) { return told.at(a.id) > told.at(b.id); });
 }
 
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
@@ -393,8 +391,7 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
     if (variant.of != Variant::Of::missing) continue;
     is_bug_of_all = is_bug_of_all && bug_of(result) == bug;
     // Both passes are refused, each for a reason of its own.
-    const bool is_other_pass = std::string_view(usual_fields().back().words) == variant.words;
-    if (is_refused && !other.empty() && is_other_pass &&
+    if (is_refused && !other.empty() && variant.words == either_pass &&
         std::ranges::none_of(common, [&](const auto& id) { return std::ranges::find(other, id) != other.end(); })) {
       asked.assumed.push_back("the forward pass (the backward pass is refused too)");
       continue;

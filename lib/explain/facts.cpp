@@ -67,7 +67,7 @@ void add_gpus(PlacedFacts& place) {
     if (has_names) return;
     // Those of a release note: "supported on Hopper GPUs".
     if (words[0].ends_with(" GPUs") || place.text.substr(at + words[0].size()).starts_with(" GPUs")) return;
-    const std::string named = in_small_letters(words[1].empty() ? words[2] : words[1]);
+    const std::string named = in_small_letters(first_group(words));
     for (const auto& [name, target] : one_of_family)
       if (named == in_small_letters(name) && !is_demanded(place.text, at)) found.emplace_back(at, target);
   });
@@ -137,8 +137,33 @@ void add_sms(PlacedFacts& place) {
   };
   each_match(there, place.text, take);
   // "SM100, d128 bf16", "(SM 10.0)"
-  static const RE2 alone("(?m)(?:^|[(,] ?)sm_?(\\d{2,3})[af]?(?:[,)]| boards?\\b| GPUs?\\b)", any_case());
-  each_match(alone, place.text, take);
+  static const RE2 bare("(?m)(?:^|[(,] ?)sm_?(\\d{2,3})[af]?(?:[,)]| boards?\\b| GPUs?\\b)", any_case());
+  each_match(bare, place.text, take);
+}
+
+// "H100, 9.20.": no other program of this world has such versions.
+void add_bare_versions(PlacedFacts& place) {
+  static const RE2 bare("(?:^|[\\s(,])(9\\.[12]\\d(?:\\.\\d{1,2})?)(?:[\\s,;)]|\\.\\s|\\.?$)", exact_case()),
+      of_cudnn("cudnn|\\bsdpa\\b|fused (?:attention|backward|forward)|FusedAttention", any_case());
+  if (!place.facts.versions.empty() || !has_words(place.text, of_cudnn)) return;
+  each_match(bare, place.text, [&](const std::string* words, size_t at) {
+    static const RE2 amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok)", any_case()),
+        other("(?:release|version|driver|nccl|stack|python|gcc|glibc)(?: is)?\\W?$", any_case());
+    const size_t begin = at - std::min<size_t>(at, 16), end = place.text.find(words[1], at) + words[1].size();
+    if (has_words(place.text.substr(end, 12), amount) || has_words(place.text.substr(begin, at + 1 - begin), other))
+      return;
+    if (!is_demanded(place.text, at))
+      place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
+  });
+}
+
+// "bumped jax to 0.6.2", but not "we cannot upgrade jax to 0.6.2"
+bool is_moved_to(const PlacedFacts& place, const frameworks::NamedRelease& release, size_t number) {
+  static const RE2 to_this("\\bto v?$", any_case()),
+      planned("\\b(?:cannot|can't|could|plan\\w*|want|refuse|would|will|next|not|should)\\b[^.\\n]{0,32}$", any_case());
+  const size_t before = release.at - std::min<size_t>(release.at, 48);
+  return has_words(place.text.substr(release.at, number - release.at), to_this) &&
+         !has_words(place.text.substr(before, release.at - before), planned);
 }
 
 void add_versions(PlacedFacts& place) {
@@ -176,19 +201,7 @@ void add_versions(PlacedFacts& place) {
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
   });
-  // "H100, 9.20.": no other program of this world has such versions.
-  static const RE2 bare("(?:^|[\\s(,])(9\\.[12]\\d(?:\\.\\d{1,2})?)(?:[\\s,;)]|\\.\\s|\\.?$)", exact_case()),
-      of_cudnn("cudnn|\\bsdpa\\b|fused (?:attention|backward|forward)|FusedAttention", any_case());
-  if (place.facts.versions.empty() && has_words(place.text, of_cudnn))
-    each_match(bare, place.text, [&](const std::string* words, size_t at) {
-      static const RE2 amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok)", any_case()),
-          other("(?:release|version|driver|nccl|stack|python|gcc|glibc)(?: is)?\\W?$", any_case());
-      const size_t begin = at - std::min<size_t>(at, 16), end = place.text.find(words[1], at) + words[1].size();
-      if (has_words(place.text.substr(end, 12), amount) || has_words(place.text.substr(begin, at + 1 - begin), other))
-        return;
-      if (!is_demanded(place.text, at))
-        place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
-    });
+  add_bare_versions(place);
   static const RE2 frontends("\\bcudnn[-_ ]?frontend(?: version)?[ :=v]{1,3}(1\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
                              any_case());
   each_match(frontends, place.text,
@@ -206,14 +219,8 @@ void add_versions(PlacedFacts& place) {
     if (is_moved) place.add(place.facts.frameworks, release.framework + "==" + next, end);
     const bool is_left = is_moved || is_left_behind(place, release.at);
     const std::string named = release.framework + "==" + release.version;
-    // "bumped jax to 0.6.2": the release that the text is about.
-    static const RE2 to_this("\\bto v?$", any_case());
-    const size_t number = end - release.version.size();
-    static const RE2 planned(
-        "\\b(?:cannot|can't|could|plan\\w*|want|refuse|would|will|next|not|should)\\b[^.\\n]{0,32}$", any_case());
-    const size_t before = release.at - std::min<size_t>(release.at, 48);
-    if (has_words(place.text.substr(release.at, number - release.at), to_this) && !place.facts.frameworks.empty() &&
-        !has_words(place.text.substr(before, release.at - before), planned)) {
+    // The release that the text is about comes first.
+    if (!place.facts.frameworks.empty() && is_moved_to(place, release, end - release.version.size())) {
       std::erase(place.facts.frameworks, named);
       place.facts.frameworks.insert(place.facts.frameworks.begin(), named);
       place.facts.lines.emplace(named, place.first_line - 1 + line_at(place.page, release.at));

@@ -146,7 +146,7 @@ void find_raised(TextFacts& facts, std::string_view page) {
                        }));
 }
 
-// Whether the words deny a failure: "it does not hang", "if you see wrong results".
+// Whether the words deny a failure: "it does not hang", "whether results are wrong".
 bool is_denied(std::string_view page, size_t at) {
   static const RE2 denial(
       "\\b(?:no|not|never|without|nor)[ -](?:\\w+ )?$|n't (?:\\w+ )?$|\\b(?:if anybody|whether)\\b[^.\\n]{0,24}$",
@@ -246,13 +246,13 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:recompil|rebuild|built|build)\\w* (?:\\w+ ){0,4}(?:every time|each time|(?:at|on|for) (?:each|every) (?:call|step))|"
       "what(?:ever| ?so ?ever) the (?:size|shape|length)|regardless of (?:the )?(?:size|shape|length)|even (?:with|for|if) (?:the )?same (?:shape|size|length)",
       any_case());
+  facts.is_slow_each_call = facts.trouble == Trouble::compile_time && has_words(page, each_call);
   static const RE2 elsewhere(
       "\\b(?:same|identical(?:ly)?|also|just as)\\b[^.\\n]{0,60}\\b(?:math|flash\\w*|eager|without cudnn|memory[- ]efficient|xformers)\\b|"
       "\\b(?:math backend|math|flash\\w*|eager|without cudnn|cudnn (?:disabled|off))\\b[^.\\n]{0,60}\\b(?:same|identical(?:ly)?|also|too|just as)\\b",
       any_case());
   facts.is_same_elsewhere =
       (is_failure(facts.trouble) || facts.trouble == Trouble::varies) && has_words(page, elsewhere);
-  facts.is_slow_each_call = facts.trouble == Trouble::compile_time && has_words(page, each_call);
   // Headings and questions of an issue's form are not the writer's.
   static const RE2 question("(?m)^(?:[^#*\\n][^\\n]{0,400})?\\?(?:\\s|$)", exact_case()),
       of_form(

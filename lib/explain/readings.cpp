@@ -25,6 +25,11 @@ std::string inner_refusal(const answer::Answer& result) {
                      result.from ? "; it works " + answer::text_of(*result.from) : "");
 }
 
+// Whether the release never asks cuDNN, so that it has no inner refusal.
+bool refuses_any_call(const rules::GateAnswer& gate) {
+  return !gate.refusals.empty() && gate.refusals.front().what.starts_with("any call");
+}
+
 // If a faster choice is refused, the program uses a slower one.
 void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* first = probe::first_working(findings);
@@ -51,12 +56,10 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
   for (const auto& gate : result.frameworks) {
     if (!is_kept_off(gate) || outermost < Layer::framework) continue;
     const rules::GateRefusal& first = gate.refusals.front();
-    // A release that never asks cuDNN has no inner refusal.
-    const bool is_any_call = first.what.starts_with("any call");
     // A refusal without an exception only chooses another kernel.
     Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title,
                               gate.instead.empty() ? gate.text : fmt::format("{}; {}", gate.text, gate.instead));
-    const std::string inner = is_any_call ? "" : inner_refusal(result);
+    const std::string inner = refuses_any_call(gate) ? "" : inner_refusal(result);
     if (!inner.empty()) refusal.means = inner + ". ";
     if (!first.message.empty())
       refusal.means += fmt::format("{}'s own message for it begins \"{}\".", gate.title, trim(first.message));
@@ -107,14 +110,19 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
 
 std::optional<Refusal> not_involved(const Asked& asked, const TextFacts& facts) {
   const auto& gates = asked.result.frameworks;
-  if (!asked.is_established || facts.frameworks.empty() || gates.empty() || !is_kept_off(gates.front()) ||
-      !gates.front().refusals.front().what.starts_with("any call"))
+  if (!asked.is_established || facts.frameworks.empty() || gates.empty() || !refuses_any_call(gates.front()))
     return std::nullopt;
   std::optional<Refusal> refusal = refusal_of(asked);
   refusal->headline = "cuDNN is not involved: " + gates.front().text;
   refusal->means = gates.front().instead.empty() ? "" : gates.front().instead + ".";
   refusal->next = refusal->help = "";
   return refusal;
+}
+
+bool must_be_selected(const Asked& asked) {
+  return !asked.is_selected && std::ranges::any_of(asked.result.frameworks, [](const auto& gate) {
+    return gate.takes == rules::Takes::by_name;
+  });
 }
 
 bool is_told(const Asked& asked) {
@@ -179,9 +187,7 @@ Refusal first_version(const Asked& asked) {
 
 Refusal accepted(const Asked& asked, const TextFacts& facts) {
   const answer::Answer& result = asked.result;
-  const bool by_name = std::any_of(result.frameworks.begin(), result.frameworks.end(),
-                                   [](const auto& gate) { return gate.takes == rules::Takes::by_name; }) &&
-                       !asked.is_selected;
+  const bool by_name = must_be_selected(asked);
   const std::string supports = fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
                                            is_told(asked) ? "this attention" : "attention of usual sizes",
                                            result.target.id, result.by_rule ? ", by rule" : "");

@@ -10,6 +10,9 @@ namespace attnprobe::explain {
 /// Whether the framework's gate refuses the call.
 bool is_kept_off(const rules::GateAnswer& gate);
 
+/// Whether cuDNN runs only if the program selects it, and the text names no setting that does.
+bool must_be_selected(const Asked& asked);
+
 /// Whether the question is the text's: with more assumptions, only a refusal of every variant is an answer.
 bool is_told(const Asked& asked);
 

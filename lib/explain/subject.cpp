@@ -72,23 +72,23 @@ void add_subject(PlacedFacts& place) {
           "\\bflash\\b|\\bheads?\\b|\\bcausal\\b|\\bdecod(?:e|ing)\\b|use_deterministic_algorithms|\\bd ?= ?(?:64|80|96|128|192|256)\\b",
           any_case());
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
-  const bool is_another = std::ranges::any_of(
-      operations(), [&](const NamedOperation& operation) { return has_words(place.text, operation.words); });
-  place.facts.speaks_of_attention =
-      place.facts.speaks_of_attention || has_words(place.text, attention) ||
-      (!is_another &&
-       (has_words(place.text, features) || (place.facts.speaks_of_cudnn && has_words(place.text, beside_cudnn))));
   // Neither a program's options, "--xla_gpu_enable_triton_gemm=false", nor what works: "the matmul succeeded".
   static const RE2 last_word("(\\S*)$", exact_case()),
       works("^\\w* (?:\\w+ )?(?:succeed(?:s|ed)|pass(?:es|ed)|works)\\b", any_case());
+  bool is_another = false;
   for (const NamedOperation& operation : operations())
     each_match(operation.words, place.text, [&](const std::string* words, size_t at) {
+      is_another = true;
       const size_t begin = at - std::min<size_t>(at, 64), end = at + words[0].size();
       std::string before;
       RE2::PartialMatch(piece(place.text.substr(begin, at - begin)), last_word, &before);
       if (before.find("--") == std::string::npos && !has_words(place.text.substr(end, 32), works))
         add_fact(place.facts.other_operations, operation.name);
     });
+  place.facts.speaks_of_attention =
+      place.facts.speaks_of_attention || has_words(place.text, attention) ||
+      (!is_another &&
+       (has_words(place.text, features) || (place.facts.speaks_of_cudnn && has_words(place.text, beside_cudnn))));
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
   static const RE2 errors(
       "\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$|\\n| |\\()|Fatal Python error|Exception Message:");

@@ -250,8 +250,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     if (skip_log && refusal.in_log) return;
     if (reason == nullptr && (!is_founded(refusal, facts) || is_quoted_in_passing(refusal, facts))) return;
     // "Our LSTM gives CUDNN_STATUS_…; attention is unaffected"
-    const std::string_view sentence =
-        sentence_at(refusal.line, static_cast<size_t>(std::max<int64_t>(place_in_line(refusal), 0)));
+    const std::string_view sentence = sentence_at(refusal.line, static_cast<size_t>(place_in_line(refusal)));
     if (facts.speaks_of_attention && may_be_another_operations(refusal) &&
         (is_of_another_operation(refusal.line) || is_of_another_operation(sentence)))
       return;

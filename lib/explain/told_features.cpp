@@ -25,7 +25,7 @@ void read_types(Reader& reader) {
       if (!reader.question.tells("dtype") && has_words(named, words)) reader.set("dtype", name);
     return false;
   };
-  reader.each(of_shape, [&](const std::string* found) { return set_type(found[1].empty() ? found[2] : found[1]); });
+  reader.each(of_shape, [&](const std::string* found) { return set_type(first_group(found)); });
   // The type that a program gives its queries comes before types in prose.
   static const RE2 of_queries("\\bq(?:uery)? ?= ?\\w+(?:\\.\\w+)*\\([^\\n]{0,120}\\bdtype ?= ?(?:torch|jnp)\\.(\\w+)",
                               exact_case());
@@ -34,9 +34,8 @@ void read_types(Reader& reader) {
       "\\b(bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32) (?:out(?:put)?s?|O)\\b|\\b(?:output|O|out) (?:is |stays |comes )?(?:in|as|of type|dtype) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b|"
       "\\bo_dtype ?[=:] ?(\\w+)");
   reader.each(of_output, [&](const std::string* found) {
-    const std::string& named = !found[1].empty() ? found[1] : !found[2].empty() ? found[2] : found[3];
     for (const auto& [name, words] : types)
-      if (has_words(named, words)) return reader.set("o_dtype", name);
+      if (has_words(first_group(found), words)) return reader.set("o_dtype", name);
     return false;
   });
   // The type of weights or of the cache is not the call's.
@@ -134,7 +133,7 @@ void read_features(Reader& reader) {
     reader.question.assumed.emplace_back("a score modifier with tanh");
   for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
     reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
-      const std::string& digits = key == "softcap" && words[1].empty() ? words[2] : words[1];
+      const std::string& digits = first_group(words);
       const auto value = parse_number<double>(digits.starts_with('.') ? "0" + digits : digits);
       return value && *value > 0 && reader.set(key, *value);
     });

@@ -14,6 +14,12 @@ namespace attnprobe::explain {
 
 namespace {
 
+bool has_release_of(const TextFacts& facts, std::string_view framework) {
+  return std::ranges::any_of(facts.frameworks, [&](const std::string& named) {
+    return named.starts_with(framework) && named.substr(framework.size()).starts_with("==");
+  });
+}
+
 // Keras' gate depends on its backend and JAX's version as a number: 702 for 0.7.2.
 void read_backend_of_keras(ToldQuestion& question, std::string_view page, const TextFacts& facts) {
   static const RE2 torch(
@@ -100,14 +106,12 @@ void choose_framework(ToldQuestion& question, std::string_view text, const TextF
       });
   // Transformer Engine runs on PyTorch, so PyTorch's release does not show that PyTorch's attention ran.
   const auto& [engine, of_engine] = *std::begin(names);
-  const bool has_release = std::ranges::any_of(
-      facts.frameworks, [&](const auto& named) { return named.starts_with("transformer-engine=="); });
-  if (has_words(page, of_engine) && !has_words(page, of_torch) && !has_release) question.framework = engine;
+  if (has_words(page, of_engine) && !has_words(page, of_torch) && !has_release_of(facts, engine))
+    question.framework = engine;
   // In prose, Keras is the program, whatever its backend; an import is in small letters.
   static const RE2 in_prose("\\bKeras\\b", exact_case());
-  const bool has_keras_release =
-      std::ranges::any_of(facts.frameworks, [](const auto& named) { return named.starts_with("keras=="); });
-  if (question.framework.empty() && has_words(page, in_prose) && !has_keras_release) question.framework = "keras";
+  if (question.framework.empty() && has_words(page, in_prose) && !has_release_of(facts, "keras"))
+    question.framework = "keras";
   for (const char* first : {"keras", "transformer-engine", "torch", "jax"})
     for (const auto& named : facts.frameworks)
       if (question.framework.empty() && named.starts_with(std::string(first) + "==") &&
@@ -126,8 +130,7 @@ void choose_framework(ToldQuestion& question, std::string_view text, const TextF
   if (question.framework.starts_with("maxtext")) read_settings_of_maxtext(question, page);
   if (question.framework.starts_with("sglang")) read_part_of_sglang(question, page);
   // These programs switch PyTorch's cuDNN attention off for their process.
-  const bool is_inside = std::ranges::any_of(
-      facts.frameworks, [](const auto& named) { return named.starts_with("vllm==") || named.starts_with("sglang=="); });
+  const bool is_inside = has_release_of(facts, "vllm") || has_release_of(facts, "sglang");
   if (question.framework.starts_with("torch") && is_inside) question.call["cudnn_sdp_enabled"] = false;
   static const RE2 selected("\\bimplementation\\W{0,12}cudnn\\b|\\bcudnn implementation\\b", any_case());
   if (question.framework.starts_with("jax") && has_words(page, selected)) question.call[rules::names_cudnn] = true;

@@ -131,7 +131,7 @@ void read_mask(Reader& reader) {
       "\\bthd(?:_(?:thd|bshd|sbhd))*\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|\\bcu_seq_?lens?(?:_\\w+)?(?: ?= ?(?:[^N\\s]|N[^o])|[^\\w =]| [^=]|$)|\\bjagged\\b|cumulative (?:sequence )?lengths");
   static const RE2 assigned = any("\\b(?:is_)?causal[`'\"]{0,2} ?(?:= ?(\\w+)|: ?(true|false|none|no|yes|0|1)\\b)");
   reader.each(assigned, [](const std::string* words) {  // another value than true is not read as a mask
-    const std::string value = in_small_letters(words[1].empty() ? words[2] : words[1]);
+    const std::string value = in_small_letters(first_group(words));
     return value != "true" && value != "1" && value != "yes";
   });
   static const RE2 variable = any(", ?causal ?[,)]");
@@ -247,7 +247,7 @@ void read_sizes(Reader& reader) {
       field = reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q";
     }
     reader.each(form.words, [&](const std::string* words) {
-      const auto size = size_of(*std::find_if(words + 1, words + 4, [](const auto& word) { return !word.empty(); }));
+      const auto size = size_of(first_group(words));
       if (!size || *size > form.most) return false;
       return field == "block" ? reader.set("paged", Json{{"block_size", *size}}) : reader.set(field, *size);
     });

@@ -29,7 +29,7 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 const RE2& works_words() {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\b(?:is|are) unaffected|\\btakes (?:it|them)\\b",
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b",
       any_case());
   return works;
 }
@@ -37,7 +37,7 @@ const RE2& works_words() {
 const RE2& failure_words() {
   static const RE2 does_not(
       "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
-      "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bnot cudnn|\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
+      "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
       any_case());
   return does_not;
 }
@@ -51,19 +51,14 @@ std::string_view sentence_at(std::string_view text, size_t at) {
   return text.substr(begin, std::min(end + 1, text.size()) - begin);
 }
 
-std::string_view clause_at(std::string_view text, size_t at) {
-  return part_at(text, at, ",;", {" but ", " while "});
-}
-
 bool is_contrast(std::string_view text, size_t at) {
-  const RE2 &works = works_words(), &does_not = failure_words();
   // "wrong while the forward is correct": each half counts on its own.
   const std::string_view half = part_at(text, at, ";", {" but ", " while ", " whereas "});
-  if (!has_words(half, works)) return false;
-  if (!has_words(half, does_not)) return true;
+  if (!has_words(half, works_words())) return false;
+  if (!has_words(half, failure_words())) return true;
   // If it has both, only the part between commas counts.
   const std::string_view clause = part_at(text, at, ",;", {" but ", " while ", " whereas ", " and "});
-  return has_words(clause, works) && !has_words(clause, does_not);
+  return has_words(clause, works_words()) && !has_words(clause, failure_words());
 }
 
 bool is_of_both(std::string_view text, size_t at) {

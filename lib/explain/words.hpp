@@ -58,6 +58,11 @@ void each_match(const RE2& pattern, std::string_view text, Take&& take) {
   }
 }
 
+/// The first group of a match that is not empty; "" if there is none.
+inline const std::string& first_group(const std::string* words) {
+  return *std::find_if(words + 1, words + 4, [](const std::string& word) { return !word.empty(); });
+}
+
 /// The line number of an offset, from 1.
 inline int64_t line_at(std::string_view text, size_t at) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
@@ -65,9 +70,6 @@ inline int64_t line_at(std::string_view text, size_t at) {
 
 /// The sentence around an offset: up to a full stop, a question mark or a line end.
 std::string_view sentence_at(std::string_view text, size_t at);
-
-/// The part of that sentence between commas.
-std::string_view clause_at(std::string_view text, size_t at);
 
 /// Whether the words at `at` describe something that works, in contrast to the failure: "but the H100 runs it".
 bool is_contrast(std::string_view text, size_t at);

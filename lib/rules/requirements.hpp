@@ -117,6 +117,9 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text);
 const std::vector<RequirementRule>& requirement_rules();
 const std::vector<KnownBugRule>& known_bug_rules();
 
+/// Whether the bug's condition names the key "sm", "head_dim_qk", …
+bool depends_on(const KnownBugRule& bug, std::string_view key);
+
 /// Null for an unknown id.
 const KnownBugRule* find_known_bug(std::string_view id);
 

@@ -116,6 +116,10 @@ const std::vector<KnownBugRule>& known_bug_rules() {
   return rules;
 }
 
+bool depends_on(const KnownBugRule& bug, std::string_view key) {
+  return bug.when.dump().find(fmt::format("\"{}\"", key)) != std::string::npos;
+}
+
 const KnownBugRule* find_known_bug(std::string_view id) {
   const auto& rules = known_bug_rules();
   const auto found = std::find_if(rules.begin(), rules.end(), [&](const auto& rule) { return rule.entry.id == id; });

@@ -40,8 +40,8 @@ bool is_amax(const OpGraph& graph, const Tensor& t) {
 
 // Errors shared by all terms of a row, which do not average out. Sums of exponentials share the rounding of the row's
 // maximum. For maxima near 100, an error of 1.7e-5 was seen (H200, cuDNN 9.19), 4.4 times the limit without this. In
-// statistics and maxima, tensor cores truncate sums instead of rounding, so scores of one sign err to one side. For head dimension
-// 504 and scores far below 0, 1.3 times the limit was seen (H100, cuDNN 9.10.2 to 9.28.1).
+// statistics and maxima, tensor cores truncate sums instead of rounding, so scores of one sign err to one side. For
+// head dimension 504 and scores far below 0, 1.3 times the limit was seen (H100, cuDNN 9.10.2 to 9.28.1).
 double shared_error(graph::Role role) {
   if (role == graph::Role::stats || role == graph::Role::max || role == graph::Role::row_max) return 2;
   return role == graph::Role::row_sum || role == graph::Role::sum_exp ? 8 : 1;
