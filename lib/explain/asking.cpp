@@ -390,10 +390,13 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
                                              : result.frameworks.front().text));
     if (variant.of != Variant::Of::missing) continue;
     is_bug_of_all = is_bug_of_all && bug_of(result) == bug;
-    // Both passes are refused, each for a reason of its own.
-    if (is_refused && !other.empty() && variant.words == either_pass &&
-        std::ranges::none_of(common, [&](const auto& id) { return std::ranges::find(other, id) != other.end(); })) {
-      asked.assumed.push_back("the forward pass (the backward pass is refused too)");
+    // Both passes are refused, each for a reason of its own; or only this one, and the text speaks of a refusal.
+    const bool is_of_this_pass =
+        variant.words == either_pass && is_refused && (!other.empty() || trouble == Trouble::refused) &&
+        std::ranges::none_of(common, [&](const auto& id) { return std::ranges::find(other, id) != other.end(); });
+    if (is_of_this_pass) {
+      asked.assumed.push_back(
+          fmt::format("the forward pass (the backward pass is {})", other.empty() ? "not refused" : "refused too"));
       continue;
     }
     std::erase_if(common, [&](const auto& id) { return std::find(other.begin(), other.end(), id) == other.end(); });

@@ -149,7 +149,7 @@ void find_raised(TextFacts& facts, std::string_view page) {
 // Whether the words deny a failure: "it does not hang", "whether results are wrong".
 bool is_denied(std::string_view page, size_t at) {
   static const RE2 denial(
-      "\\b(?:no|not|never|without|nor)[ -](?:\\w+ )?$|n't (?:\\w+ )?$|\\b(?:if anybody|whether)\\b[^.\\n]{0,24}$",
+      "\\b(?:no|not|never|without|nor)[ -](?:\\w+ )?(?:or )?$|n't (?:\\w+ )?$|\\b(?:if anybody|whether)\\b[^.\\n]{0,24}$",
       any_case());
   const size_t begin = at - std::min<size_t>(at, 48);
   return has_words(page.substr(begin, at - begin), denial);

@@ -50,19 +50,32 @@ class Reader {
   /// bf16" does not count.
   bool says(const RE2& pattern, bool states = false) {
     static const RE2 denial(
-        "(?:\\b(?:no|not|non|none of|without|neither|instead of|nor|un)[*_]{0,2}[ -](?:an? |the |any )?(?:\\w+[- .])?)[`'\"]?$",
+        "(?:(?:\\b(?:no|not|non|none of|without|neither|instead of|nor|un|never)|n't)[*_]{0,2}[ -](?:(?:us|hav|need|enabl|sett?|pass)(?:e|ing)? )?(?:an? |the |any )?(?:\\w+[- .])?)[`'\"]?$",
         any_case());
-    static const RE2 is_off("^\\w*[`'\"]? (?:is|are|was|were) (?:switched |turned )?(?:off|disabled|removed|not)\\b",
-                            any_case());
+    static const RE2 is_off(
+        "^\\w*[`'\"]?(?: (?:is|are|was|were))? (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not\\b",
+        any_case());
+    // Of a list: "no dropout, bias or sink".
+    static const RE2 denies_list(
+        "\\b(?:no|without|neither|don't use|not use)\\b(?: [\\w-]+){1,3}(?:, [\\w -]{1,24}){0,3}(?:,|,? n?or)? $",
+        any_case()),
+        list_goes_on("^[\\w ,-]{0,40} n?or\\b", any_case()),
+        last_of_list("\\bn?or $|\\bn?or (?:an?|any|the) $", any_case());
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       // A pattern may begin with the character before the word: " bias".
       at += !words[0].empty() && std::isalnum(static_cast<unsigned char>(words[0].front())) == 0 ? 1 : 0;
-      const size_t begin = at - std::min<size_t>(at, 24), end = std::min(at + words[0].size(), text_.size());
+      const size_t begin = at - std::min<size_t>(at, 32), end = std::min(at + words[0].size(), text_.size());
+      const std::string_view text = text_,
+                             clause = text.substr(at - std::min<size_t>(at, 64), std::min<size_t>(at, 64)),
+                             after = text.substr(end, 64);
+      const bool is_of_denied_list =
+          has_words(clause, denies_list) &&
+          (has_words(clause, last_of_list) || (clause.ends_with(", ") && has_words(after, list_goes_on)));
       if (is_further(text_, at)) question.is_partial = true;
       if (found || (is_contrast(text_, at) && !is_of_both(text_, at)) || is_aside(text_, at) ||
-          (states && is_demanded(text_, at)) || has_words(std::string_view(text_).substr(begin, at - begin), denial) ||
-          has_words(std::string_view(text_).substr(end, 32), is_off))
+          (states && is_demanded(text_, at)) || has_words(text.substr(begin, at - begin), denial) ||
+          is_of_denied_list || has_words(text.substr(end, 32), is_off))
         return;
       found = true;
       words_ = words[0];

@@ -53,7 +53,8 @@ void read_types(Reader& reader) {
       training = any(
           "(?:^|[^-\\w])training\\b|\\b(?:can|do|does|could|to|we|i) (?:i |we |it |you |one )?train\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
-  static const RE2 forward_alone = any("\\bforward only\\b|\\bonly (?:the )?forward\\b|\\binference\\b");
+  static const RE2 forward_alone = any(
+      "\\bforward(?:[ -]pass)?[ -]only\\b|\\bonly (?:the |in )?forward\\b|\\binference\\b|, (?:the )?(?:forward|fprop)(?: pass)?[.,;:?)]");
   if (reader.says(backward) || (reader.says(training) && !reader.says(forward)))
     reader.set("pass", "bprop");
   else if (reader.says(forward_alone))

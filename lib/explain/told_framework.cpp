@@ -47,12 +47,21 @@ void read_settings_of_maxtext(ToldQuestion& question, std::string_view page) {
     if (has_words(page, words)) question.call[key] = true;
 }
 
+// SGLang's backend for PyTorch's cuDNN attention, on every GPU.
+bool selects_cudnn_of_torch(std::string_view page) {
+  static const RE2 backend("\\b(?:torch_)?cudnn_sdpa\\b", any_case());
+  return has_words(page, backend);
+}
+
 // Its parts have different rules; without a word about the part, none of them is the text's.
 void read_part_of_sglang(ToldQuestion& question, std::string_view page) {
+  if (selects_cudnn_of_torch(page)) {
+    question.framework = "torch";
+    return;
+  }
   static const Worded<const char*> parts[] = {
       {"vision", "\\bvision\\b|\\bViT\\b|InternVL|Qwen\\S*-?VL|mm-attention"},
-      {"diffusion",
-       "diffusion|\\bDiT\\b|\\b(?:image|video) (?:generation|model)|\\bWan ?2|\\bFlux\\b|\\bLongCat|cudnn_sdpa"},
+      {"diffusion", "diffusion|\\bDiT\\b|\\b(?:image|video) (?:generation|model)|\\bWan ?2|\\bFlux\\b|\\bLongCat"},
       {"language", "\\bdecod|\\bLLM|\\bllama|\\bqwen|\\bprefill|language model|\\bchat\\b|\\bserv(?:e|er|ing)\\b"}};
   for (const auto& [part, words] : parts)
     if (has_words(page, words)) {
@@ -90,8 +99,10 @@ void choose_framework(ToldQuestion& question, std::string_view text, const TextF
       {"sglang", "\\bsglang\\b"}};
   static const RE2 varlen = any("varlen attention|varlen_attn|attention\\.varlen\\b");
   // A program that calls cuDNN itself may use PyTorch only for its tensors.
-  static const RE2 direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
-                   indirect = any("dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn");
+  static const RE2
+      direct = any("\\bcudnn\\.pygraph\\b|\\bcudnn[-_]frontend\\b|\\bFROST\\b|test_(?:sdpa|mhas)_\\w+"),
+      indirect = any(
+          "dot_product_attention|SDPBackend|transformer[ _-]?engine|\\bNVTE_|varlen_attn|attn_implementation|cuDNN Frontend error: ");
   const bool has_other_release =
       std::ranges::any_of(facts.frameworks, [](const auto& named) { return !named.starts_with("torch=="); });
   if (has_words(page, direct) && !has_words(page, indirect) && !has_other_release) return;
@@ -131,7 +142,8 @@ void choose_framework(ToldQuestion& question, std::string_view text, const TextF
   if (question.framework.starts_with("sglang")) read_part_of_sglang(question, page);
   // These programs switch PyTorch's cuDNN attention off for their process.
   const bool is_inside = has_release_of(facts, "vllm") || has_release_of(facts, "sglang");
-  if (question.framework.starts_with("torch") && is_inside) question.call["cudnn_sdp_enabled"] = false;
+  if (question.framework.starts_with("torch") && is_inside && !selects_cudnn_of_torch(page))
+    question.call["cudnn_sdp_enabled"] = false;
   static const RE2 selected("\\bimplementation\\W{0,12}cudnn\\b|\\bcudnn implementation\\b", any_case());
   if (question.framework.starts_with("jax") && has_words(page, selected)) question.call[rules::names_cudnn] = true;
   if (question.framework.starts_with("keras")) read_backend_of_keras(question, page, facts);
