@@ -186,7 +186,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     static_cast<Place&>(*found) = *message;
   } else {
     const bool may_be_refused = facts.may_be_refused();
-    if (asked.first && message == nullptr && may_be_refused &&
+    if (asked.first && message == nullptr && may_be_refused && facts.other_gpus.empty() &&
         (facts.asks_version || asked.is_established || is_told(asked)))
       found = first_version(asked);
     add_bugs(answer, asked, facts);
@@ -217,16 +217,19 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     // "Still flash, not cuDNN": whatever the sizes, cuDNN must be selected.
     const bool is_not_selected = (facts.runs_another || facts.asks_choice) && facts.speaks_of_cudnn &&
                                  !facts.target().empty() && must_be_selected(asked);
-    const bool is_whole = !asked.is_partial && !facts.is_unreleased;
+    const bool is_whole = !asked.is_partial && !facts.is_unreleased && !facts.is_ambiguous && facts.other_gpus.empty();
     if (!found && message == nullptr && is_whole && (is_told(asked) || is_general || is_not_selected) &&
         asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
         (asks_it || is_not_selected || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))
-        answer.missing = !asked.depends_on.empty() ? asked.depends_on
-                         : asked.untold.empty()    ? "a cuDNN log of the failing call"
-                                                   : fmt::format("{}", fmt::join(asked.untold, ", "));
+        answer.missing =
+            !asked.unread.empty() && facts.asks
+                ? fmt::format("\"{}\" as a config field (attnprobe help fields)", fmt::join(asked.unread, "\", \""))
+            : !asked.depends_on.empty() ? asked.depends_on
+            : asked.untold.empty()      ? "a cuDNN log of the failing call"
+                                        : fmt::format("{}", fmt::join(asked.untold, ", "));
       if (!is_told(asked)) answer.asked = answer.command = "";  // the answer is about assumptions
       return;
     }

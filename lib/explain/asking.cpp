@@ -112,10 +112,8 @@ std::vector<rules::ChosenGate> gates_of(const ToldQuestion& told) {
   return told.framework.empty() ? std::vector<rules::ChosenGate>() : rules::choose_gates({told.framework}, "the text");
 }
 
-// The first version in the text that is installed, otherwise the first version.
+// The text's first version, installed or not.
 std::string version_of(const TextFacts& facts) {
-  for (const auto& version : facts.versions)
-    if (cudnn::find_version(version)) return version;
   for (const auto& version : facts.versions)
     if (asking::named_version(version)) return version;
   return "";
@@ -348,7 +346,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   add_first(asked, *question, gpu, gates, facts, is_forward_only);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
-  asked.is_partial = told.is_partial;
+  asked.unread = told.unread;
+  asked.is_partial = told.is_partial || !told.unread.empty();
   static const std::set<std::string> plain{"batch",       "heads_q",    "heads_kv", "seqlen_q", "seqlen_kv",
                                            "head_dim_qk", "head_dim_v", "dtype",    "pass"};
   asked.is_plain = std::ranges::all_of(told.fields, [](const ToldField& one) { return plain.contains(one.field); });

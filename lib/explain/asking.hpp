@@ -51,7 +51,8 @@ struct Asked {
   std::vector<rules::KnownBug> bugs;  ///< bugs that fit all facts and the symptom
   std::vector<std::string> beside;    ///< refusals for similar questions: "without the causal mask: …"
   bool is_plain = false;              ///< the text tells sizes and types, but no features
-  bool is_partial = false;            ///< the text asks about further features
+  bool is_partial = false;            ///< the text asks about further features, or about unread ones
+  std::vector<std::string> unread;    ///< the words for those
   bool is_selected = false;           ///< the text names the setting that selects cuDNN
   bool is_other_cudnn = false;        ///< the answering version is not the text's, or not the one that its framework
                                       ///< ships

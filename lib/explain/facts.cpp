@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "base/error.hpp"
@@ -25,8 +26,8 @@ int64_t number_of(const std::string& digits) {
 
 // Whether the fact describes a previous setup, or one that works: "from an H100 to an RTX 5090", "torch 2.4 works".
 bool is_left_behind(const PlacedFacts& place, size_t at) {
-  static const RE2 from("\\bfrom (?:an? |the |our |my )?$", any_case());
-  const size_t begin = at - std::min<size_t>(at, 16);
+  static const RE2 from("\\bfrom (?:an? |the |our |my )?(?:\\d+ ?x ?)?$", any_case());
+  const size_t begin = at - std::min<size_t>(at, 20);
   return is_contrast(place.text, at) || has_words(place.text.substr(begin, at - begin), from);
 }
 
@@ -37,7 +38,7 @@ void add_gpus(PlacedFacts& place) {
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
   static const RE2 short_names(
-      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\bGB|,|\\() ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
+      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\bGB|[,(|/]) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
   static const RE2 family(
       "\\b(?:[Oo]n|[Mm]y|[Oo]ur|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b|\\b(Volta|Turing|Ampere|Ada|Hopper|volta|turing|ampere|ada|hopper) (?:card|GPU|gpu|node|machine)s?\\b",
@@ -72,6 +73,16 @@ void add_gpus(PlacedFacts& place) {
       if (named == in_small_letters(name) && !is_demanded(place.text, at)) found.emplace_back(at, target);
   });
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  // A question that names one GPU is about it, whatever GPU the text names before.
+  std::set<std::string> asked, present;
+  for (const auto& [at, id] : found) {
+    if (is_left_behind(place, at)) continue;
+    present.insert(id);
+    if (sentence_at(place.text, at).ends_with('?')) asked.insert(id);
+  }
+  if (asked.size() == 1)
+    std::stable_partition(found.begin(), found.end(), [&](const auto& one) { return asked.contains(one.second); });
+  place.facts.is_ambiguous = place.facts.is_ambiguous || (asked.size() != 1 && present.size() > 1);
   for (const auto& [at, id] : found) place.add(is_left_behind(place, at) ? place.gpus : place.facts.gpus, id, at);
   for (const Worded<int>& one : series)
     each_match(one.words, place.text, [&](const std::string* name, size_t at) {
@@ -80,7 +91,7 @@ void add_gpus(PlacedFacts& place) {
     });
   static const RE2 others(
       "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|(?:RX ?)?[5-9]\\d00 ?XTX?|RX ?[5-9]\\d00|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
-      "hip(?:Error\\w+|DNN)|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|XPU|torch-xpu-ops)\\b",
+      "hip(?:Error\\w+|DNN)|Moore Threads|MTT S\\d+|MUSA|Biren|Hygon|Iluvatar|Cambricon|MLU\\d{3}|Kunlun|TPU ?v\\d\\w?|Trainium|Inferentia|Adreno|MetaX|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|XPU|torch-xpu-ops)\\b",
       exact_case());
   // Titles, sources, and collect_env's lines for other builds.
   static const Worded<const char*> builds[] = {
@@ -143,10 +154,12 @@ void add_sms(PlacedFacts& place) {
 
 // "H100, 9.20.": no other program of this world has such versions.
 void add_bare_versions(PlacedFacts& place) {
-  static const RE2 bare("(?:^|[\\s(,])(9\\.[12]\\d(?:\\.\\d{1,2})?)(?:[\\s,;)]|\\.\\s|\\.?$)", exact_case()),
+  static const RE2 bare("(?:^|[\\s(,])(9\\.[12]\\d(?:\\.\\d{1,2})?)(?:[\\s,;:?)]|\\.\\s|\\.?$)", exact_case()),
+      of_prose("\\b(?:with|by|in|from|to|is|on|and|version) (9\\.\\d{1,2}(?:\\.\\d{1,2})?)(?:[\\s,;:?)]|\\.\\s|\\.?$)",
+               any_case()),
       of_cudnn("cudnn|\\bsdpa\\b|fused (?:attention|backward|forward)|FusedAttention", any_case());
   if (!place.facts.versions.empty() || !has_words(place.text, of_cudnn)) return;
-  each_match(bare, place.text, [&](const std::string* words, size_t at) {
+  const auto take = [&](const std::string* words, size_t at) {
     static const RE2 amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok)", any_case()),
         other("(?:release|version|driver|nccl|stack|python|gcc|glibc)(?: is)?\\W?$", any_case());
     const size_t begin = at - std::min<size_t>(at, 16), end = place.text.find(words[1], at) + words[1].size();
@@ -154,7 +167,26 @@ void add_bare_versions(PlacedFacts& place) {
       return;
     if (!is_demanded(place.text, at))
       place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
+  };
+  each_match(bare, place.text, take);
+  if (place.facts.versions.empty() && place.facts.speaks_of_cudnn) each_match(of_prose, place.text, take);
+}
+
+// Whether the text says so of several cuDNNs, or has a number that may be one and was not read.
+bool has_several_versions(const PlacedFacts& place) {
+  static const RE2 number("(?:^|[^\\d.\\w])(9\\.\\d{1,2})(?:\\.\\d{1,2})?(?:[^\\d.\\w]|\\.\\s|\\.?$)", exact_case()),
+      amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok)", any_case());
+  std::set<std::string> minors;
+  for (const auto& version : place.facts.versions)
+    if (const auto parsed = CudnnVersion::parse(version))
+      minors.insert(fmt::format("{}.{}", parsed->major(), parsed->minor()));
+  const bool is_told = minors.size() == 1;
+  each_match(number, place.text, [&](const std::string* words, size_t at) {
+    if (!has_words(place.text.substr(std::min(at + words[0].size(), place.text.size()) - 1, 12), amount) &&
+        !is_left_behind(place, at) && !is_demanded(place.text, at))
+      minors.insert(words[1]);
   });
+  return place.facts.speaks_of_cudnn && is_told && minors.size() > 1;
 }
 
 // "bumped jax to 0.6.2", but not "we cannot upgrade jax to 0.6.2"
@@ -184,6 +216,12 @@ void add_versions(PlacedFacts& place) {
       const bool is_least = end < place.text.size() && place.text[end] == '+';  // "9.13.1+"
       if (is_least || has_words(sentence_at(place.text, at), unfound)) return;
       if (versions == &of_files && has_words(place.text.substr(begin, at - begin), missing)) return;
+      // collect_env's search, which does not show what the process loads.
+      static const RE2 candidates("Probably one of the following:[^\\[]*$", exact_case());
+      if (versions == &of_files && has_words(place.text.substr(begin, at - begin), candidates)) {
+        place.add(place.versions, words[1], at);
+        return;
+      }
       if ((is_demanded(place.text, at) && !is_built_with(place.text, at)) ||
           has_words(place.text.substr(end, 10), or_newer))
         return;
@@ -202,6 +240,7 @@ void add_versions(PlacedFacts& place) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
   });
   add_bare_versions(place);
+  place.facts.is_ambiguous = place.facts.is_ambiguous || has_several_versions(place);
   static const RE2 frontends("\\bcudnn[-_ ]?frontend(?: version)?[ :=v]{1,3}(1\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
                              any_case());
   each_match(frontends, place.text,
@@ -209,7 +248,7 @@ void add_versions(PlacedFacts& place) {
   static const RE2 moved_to("^[^\\s]* ?(?:to|->|=>|\xe2\x86\x92) ?v?(\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
                             any_case());
   for (const frameworks::NamedRelease& release : frameworks::named_releases(place.text)) {
-    static const RE2 required("^[^\\n]{0,24} (?:is|are) (?:required|needed)", any_case());
+    static const RE2 required("^[^\\n]{0,24} (?:is|are) (?:required|needed)|^(?:ROCM|CUDA) used to build", any_case());
     if (is_demanded(place.text, release.at) || has_words(place.text.substr(release.at, 64), required)) continue;
     if (release.build.starts_with("+rocm") || release.build.starts_with("+xpu") || release.build.starts_with("+cpu"))
       place.add(place.facts.other_gpus, release.framework + release.build, release.at);
@@ -262,8 +301,8 @@ void add_facts(TextFacts& facts, std::string_view text, int64_t first_line) {
   PlacedFacts place{facts, prose, text, first_line};
   add_gpus(place);
   add_sms(place);
-  add_versions(place);
   add_subject(place);
+  add_versions(place);
   if (facts.all_sms().empty())
     for (const auto& id : place.gpus) add_fact(facts.gpus, id);
   for (const auto& version : place.versions) add_fact(facts.versions, version);

@@ -54,6 +54,7 @@ struct TextFacts {
   bool asks_choice = false;        ///< a question asks when cuDNN is used, or how to switch it on or off
   bool runs_another = false;       ///< another kernel runs where cuDNN was expected: "still flash, not cuDNN"
   bool is_same_elsewhere = false;  ///< other kernels have the same trouble
+  bool is_ambiguous = false;       ///< several GPUs or cuDNNs, of which no question names one
   bool is_unreleased = false;      ///< of a build between two releases, such as a nightly one: its rules are unknown
   bool is_slow_each_call = false;  ///< the text says so of every call, not only of a new shape
   bool has_error = false;          ///< a line such as the last one of a traceback, "ValueError: …"

@@ -147,7 +147,7 @@ void find_raised(TextFacts& facts, std::string_view page) {
 }
 
 // Whether the words deny a failure: "it does not hang", "whether results are wrong".
-bool is_denied(std::string_view page, size_t at) {
+bool is_denied_trouble(std::string_view page, size_t at) {
   static const RE2 denial(
       "\\b(?:no|not|never|without|nor)[ -](?:\\w+ )?(?:or )?$|n't (?:\\w+ )?$|\\b(?:if anybody|whether)\\b[^.\\n]{0,24}$",
       any_case());
@@ -192,7 +192,8 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|out[- ]of[- ]bounds|\\boverwrites?\\b|\\bsignal (?:6|8|11)\\b|SIGABRT|SIGFPE|\\baborts?\\b"},
       {Trouble::compile_time,
-       "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?shapes?\\b|compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|plan (?:building|builds?\\b)|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
+       "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?shapes?\\b|compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|"
+       "\\bplan (?:building|builds?)\\b[^.\\n]{0,60}\\b(?:takes?|costs?|slow\\w*|seconds?|\\d+ ?m?s|each|every|again|repeated\\w*|memory|time)\\b|\\b(?:slow|expensive|long|repeated|each|every|re-?runs?|time)\\b[^.\\n]{0,40}\\bplan (?:building|builds?)\\b|\\bGraph::build_plans\\b|\\bfor the first ~?\\d+ steps\\b|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
        "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
        "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
        "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape)"},
@@ -211,12 +212,14 @@ void find_trouble(TextFacts& facts, std::string_view page) {
   // A kernel that runs instead may need more memory and time.
   static const RE2 falls_back("\\b(?:falls?|fell|falling) (?:back )?(?:to|through)\\b|\\bunfused\\b", any_case());
   for (const auto& [kind, words] : kinds) {
+    static const RE2 status("CUDNN_STATUS_[A-R]\\w+|CUDNN_STATUS_NOT_S\\w+|\\bNOT_SUPPORTED\\b", exact_case());
+    if (kind == Trouble::compile_time && has_words(page, status)) continue;
     bool said = kind == Trouble::refused && facts.runs_another;
     const bool is_question = kind == Trouble::question,
                is_of_kernel = is_failure(kind) || kind == Trouble::varies;  // another kernel's is not cuDNN's
     each_match(words, page, [&, kind = kind](const std::string*, size_t at) {
       if (kind == Trouble::compile_time && !is_near_attention(page, at)) return;
-      const bool is_no_failure = is_of_kernel && (is_of_another_kernel(page, at) || is_denied(page, at));
+      const bool is_no_failure = is_of_kernel && (is_of_another_kernel(page, at) || is_denied_trouble(page, at));
       said = said || is_question || (!is_contrast(page, at) && !is_no_failure);
     });
     if (!said) continue;
@@ -277,7 +280,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\bcudnn\\b[^?\\n]{0,40}\\bthe default\\b[^?\\n]{0,80}\\?|\\b(?:stop|keep|prevent)\\b[^?\\n]{0,60}\\bfrom (?:using|taking|choosing|picking|selecting)\\b[^?\\n]{0,60}\\?|"
       "\\b(?:do|must|should) i (?:have to |need to )?(?:switch|turn|enable|select|set)\\b[^?\\n]{0,60}\\?|"
       "\\b(?:run|used?|enabled|on|active|chosen|taken)\\b[^?\\n]{0,30}\\bby default\\b[^?\\n]{0,40}\\?|"
-      "\\bwhich of them is cudnn\\?",
+      "\\bwhich of them is cudnn\\?|\\b(?:go|goes|going|run|runs|running|switch|switches|switching) (?:to|on|through) cudnn\\b[^?\\n]{0,80}\\?|\\bhave to force\\b[^?\\n]{0,60}\\?",
       any_case());
   facts.asks_choice = facts.asks && has_words(own, choice);
   static const RE2 other(

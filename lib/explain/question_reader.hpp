@@ -21,14 +21,15 @@ constexpr const char* usual_bias = "1hss";
 /// Reads fields one after the other; text used by one field is not read again.
 class Reader {
  public:
-  explicit Reader(std::string_view page) : page_(page), text_(as_prose(page)) {}
+  /// With `shared`, reads also what a working case says of a GPU or version: "d 256 works on the H100, but not here".
+  explicit Reader(std::string_view page, bool shared = false) : page_(page), text_(as_prose(page)), shared_(shared) {}
 
   /// Calls take(groups) for each match that is not about a working case. If take() returns true, the match is consumed.
   template <class Take>
   void each(const RE2& pattern, Take&& take) {
     std::vector<std::pair<size_t, size_t>> read;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
-      if (is_contrast(text_, at) || is_demanded(text_, at)) return;
+      if (is_other_case(at) || is_demanded(text_, at)) return;
       words_ = words[0];
       at_ = at;
       if (take(words)) read.emplace_back(at, words[0].size());
@@ -49,33 +50,14 @@ class Reader {
   /// Whether the pattern matches as a fact of the call, without a negation such as "no causal mask" or "without dropout". With `states`, "needs
   /// bf16" does not count.
   bool says(const RE2& pattern, bool states = false) {
-    static const RE2 denial(
-        "(?:(?:\\b(?:no|not|non|none of|without|neither|instead of|nor|un|never)|n't)[*_]{0,2}[ -](?:(?:us|hav|need|enabl|sett?|pass)(?:e|ing)? )?(?:an? |the |any )?(?:\\w+[- .])?)[`'\"]?$",
-        any_case());
-    static const RE2 is_off(
-        "^\\w*[`'\"]?(?: (?:is|are|was|were))? (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not\\b",
-        any_case());
-    // Of a list: "no dropout, bias or sink".
-    static const RE2 denies_list(
-        "\\b(?:no|without|neither|don't use|not use)\\b(?: [\\w-]+){1,3}(?:, [\\w -]{1,24}){0,3}(?:,|,? n?or)? $",
-        any_case()),
-        list_goes_on("^[\\w ,-]{0,40} n?or\\b", any_case()),
-        last_of_list("\\bn?or $|\\bn?or (?:an?|any|the) $", any_case());
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       // A pattern may begin with the character before the word: " bias".
       at += !words[0].empty() && std::isalnum(static_cast<unsigned char>(words[0].front())) == 0 ? 1 : 0;
-      const size_t begin = at - std::min<size_t>(at, 32), end = std::min(at + words[0].size(), text_.size());
-      const std::string_view text = text_,
-                             clause = text.substr(at - std::min<size_t>(at, 64), std::min<size_t>(at, 64)),
-                             after = text.substr(end, 64);
-      const bool is_of_denied_list =
-          has_words(clause, denies_list) &&
-          (has_words(clause, last_of_list) || (clause.ends_with(", ") && has_words(after, list_goes_on)));
+      const size_t size = words[0].size();
       if (is_further(text_, at)) question.is_partial = true;
-      if (found || (is_contrast(text_, at) && !is_of_both(text_, at)) || is_aside(text_, at) ||
-          (states && is_demanded(text_, at)) || has_words(text.substr(begin, at - begin), denial) ||
-          is_of_denied_list || has_words(text.substr(end, 32), is_off))
+      if (found || (is_other_case(at) && !is_of_both(text_, at)) || is_aside(text_, at) ||
+          (states && is_demanded(text_, at)) || is_denied(text_, at, size))
         return;
       found = true;
       words_ = words[0];
@@ -91,14 +73,28 @@ class Reader {
     return begin.substr(begin.size() - std::min<size_t>(begin.size(), 64));
   }
 
+  /// The words of the last match.
+  const std::string& words() const { return words_; }
+
+  /// Whether a working case was left out that names a GPU or version.
+  bool has_shared() const { return has_shared_; }
+
   ToldQuestion question;
 
  private:
+  bool is_other_case(size_t at) {
+    if (!is_contrast(text_, at)) return false;
+    const bool is_shared = names_place(text_, at);
+    has_shared_ = has_shared_ || is_shared;
+    return !(shared_ && is_shared);
+  }
+
   static constexpr size_t most_others = 3;  ///< candidates kept
   std::string_view page_;
   std::string text_;
   size_t at_ = 0;  // offset of the last match
   std::string words_;
+  bool shared_, has_shared_ = false;
 };
 
 inline RE2 any(const char* pattern) {
@@ -113,6 +109,9 @@ void read_types(Reader& reader);
 
 /// Sink, softcap, dropout, determinism and other features.
 void read_features(Reader& reader);
+
+/// Adds words for features that none of the read fields has.
+void find_unread(Reader& reader);
 
 /// Chooses the framework of the call: a framework with a release first, then the one closest to cuDNN.
 void choose_framework(ToldQuestion& question, std::string_view page, const TextFacts& facts);

@@ -154,12 +154,19 @@ const RE2& compiled(const std::string& words) {
   return patterns.try_emplace(words, words, any_case()).first->second;
 }
 
+bool says(std::string_view page, const RE2& words) {
+  bool found = false;
+  each_match(words, page,
+             [&](const std::string* match, size_t at) { found = found || !is_denied(page, at, match[0].size()); });
+  return found;
+}
+
 }  // namespace
 
 bool fits(const Message& report, std::string_view page) {
   if (!report.unless.empty() && has_words(page, compiled(report.unless))) return false;
   return std::all_of(report.all.begin(), report.all.end(),
-                     [&](const std::string& words) { return has_words(page, compiled(words)); });
+                     [&](const std::string& words) { return says(page, compiled(words)); });
 }
 
 Refusal refusal_of_report(const Message& report, std::string_view page) {

@@ -65,11 +65,11 @@ void add_subject(PlacedFacts& place) {
   // Words of attention that other operations also have.
   static const RE2 features(
       "\\bcausal(?:[,.;:)=]| (?:mask|and|with|at|on|bf16|fp16|training|forward|backward|prefill))|\\bsliding[ -]window|\\b(?:query|kv|key) heads?\\b|\\b\\d+ heads\\b|\\b(?:chunked|paged|ragged) prefill|\\bprefill (?:attention|with|kernels?|step|phase|of|on|at|bf16|fp16|fp8)\\b|"
-      "KV ?Cache|RaggedKV|\\bTHD\\b|\\bbshd\\b|soft[- ]?cap|CUDNN_ATTENTION|MultiHeadAttention|\\bscore modifier|\\bpaged (?:KV|K/V)|block mask|\\bragged\\b|sequence packing|packed sequences|padding[ _]mask|\\bseq_len_(?:q|kv)\\b|\\bquery tokens?\\b",
+      "KV ?Cache|RaggedKV|block[ _-]mask|\\bscore_mod\\b|page[_ ]table|\\bTHD\\b|\\bbshd\\b|soft[- ]?cap|CUDNN_ATTENTION|MultiHeadAttention|\\bscore modifier|\\bpaged (?:KV|K/V)|\\bragged\\b|sequence packing|packed sequences|padding[ _]mask|\\bseq_len_(?:q|kv)\\b|\\bquery tokens?\\b",
       any_case()),
       // Where cuDNN is named: "with dropout 0.1 the trace says flash, not cuDNN".
       beside_cudnn(
-          "\\bflash\\b|\\bheads?\\b|\\bcausal\\b|\\bdecod(?:e|ing)\\b|use_deterministic_algorithms|\\bd ?= ?(?:64|80|96|128|192|256)\\b",
+          "\\bflash\\b|\\bheads?\\b|\\bcausal\\b|\\bdecod(?:e|ing)\\b|use_deterministic_algorithms|\\bd ?= ?(?:64|80|96|128|192|256)\\b|\\bQ, K\\b|\\bQ/?K/?V\\b|(?-i:\\bd[QKVO]\\b)",
           any_case());
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
   // Neither a program's options, "--xla_gpu_enable_triton_gemm=false", nor what works: "the matmul succeeded".

@@ -1,10 +1,12 @@
 // Reads data types and features of a question from prose.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
 #include "base/number.hpp"
+#include "base/text.hpp"
 #include "explain/question_reader.hpp"
 
 namespace attnprobe::explain {
@@ -95,16 +97,57 @@ void read_bias(Reader& reader) {
   if (has_gradient) reader.set("pass", "bprop");
 }
 
+namespace {
+
+// A feature that its words name.
+struct Feature {
+  const char* field;
+  Json value;
+  RE2 words;
+  bool is_of_graphs = false;  ///< only of a program that builds cuDNN's graphs itself
+};
+
+const auto& simple_features() {
+  static const Feature all[] = {
+      {"alibi", true, any("\\balibi\\b")},
+      {"sink", true,
+       any("(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b|\\bd_?sinks?\\b|softmax_type\\W{1,4}learnable|\\blearnable softmax\\b")},
+      {"block_mask", true, any("\\bblock[ _]mask\\b|\\bblock[- ]sparse\\b"), true},
+      {"max_logit", true, any("\\bmax[ _-]logits?\\b|\\brow[ _-]?max(?:ima|imum)?\\b"), true},
+      {"sum_exp", true, any("\\bsum[ _-]exp\\b|\\bsums? of (?:the )?exponentials"), true},
+      {"stats_log2", true,
+       any("\\bstats_use_log2\\b|\\b(?:stat\\w*|logsumexp|lse)\\b[^.;\\n]{0,32}\\b(?:base[- ]2|log2)\\b"), true},
+      {"ragged_offsets", "i64",
+       any("\\b(?:64[- ]bit|int64|i64)\\b[^.;\\n]{0,24}\\boffsets?\\b|\\boffsets?\\b[^.;\\n]{0,16}\\b(?:64[- ]bit|int64|i64)\\b"),
+       true},
+      {"rope", true,
+       any("\\bfus(?:e|es|ed|ing)\\b[^.;\\n]{0,32}\\b(?:rope|rotary)\\b|\\b(?:rope|rotary)\\b[^.;\\n]{0,32}\\bfus(?:ed|ion)\\b"),
+       true},
+      {"score_mod", "mask_i32", any("\\b(?:int32|integer) (?:attention )?masks?\\b|\\bmask_i32\\b"), true},
+      {"score_mod", "mask_i8", any("\\bint8 (?:attention )?masks?\\b|\\bmask_i8\\b"), true}};
+  return all;
+}
+
+// "a score modifier with relu", "a tanh score_mod"
+void read_score_modifier(Reader& reader) {
+  static const std::string names = "(relu|tanh|sigmoid|gelu|swish|abs|sqrt|sin|exp|pow|max|document|arrow)",
+                           modifier = "\\bscore[ _](?:mod|modifier|function)\\b";
+  static const RE2 named(modifier + "[^.;\\n]{0,32}\\b" + names + "\\b|\\b" + names + " " + modifier, any_case()),
+      plain(modifier, any_case());
+  reader.each(named,
+              [&](const std::string* words) { return reader.set("score_mod", in_small_letters(first_group(words))); });
+  if (!reader.question.tells("score_mod") && reader.says(plain) && reader.set("score_mod", "tanh"))
+    reader.question.assumed.emplace_back("a score modifier with tanh");
+}
+
+}  // namespace
+
 void read_features(Reader& reader) {
-  static const RE2
-      deterministic =
-          // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
+  static const RE2 deterministic =
+      // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
       any("\\bdeterministic(?:\\W{1,3}True| (?:\\w+ ){0,2}(?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
           "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|\\bbit-?wise (?:reproducible|identical) |"
-          "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0"),
-      alibi = any("\\balibi\\b"),
-      sink = any(
-          "(?:^|[^-\\w])(?:attention[ _])?sinks?(?:[ _]token)?\\b|\\bd_?sinks?\\b|softmax_type\\W{1,4}learnable|\\blearnable softmax\\b");
+          "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0");
   static const RE2 boolean =
                        any("\\bbool(?:ean)? (?:attention )?masks?\\b|\\bmasks?\\b[^.;\\n]{0,24}\\bbool(?:ean)? tensor"),
                    softcap = any(
@@ -117,27 +160,44 @@ void read_features(Reader& reader) {
     reader.each(*other, [](const std::string*) { return true; });  // not read as attention's
   if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
     reader.set("pass", "bprop");
-  static const RE2 blocks = any("\\bblock[ _]mask\\b|\\bblock[- ]sparse\\b");
-  if (reader.question.framework.empty() && reader.says(blocks)) reader.set("block_mask", true);
-  if (reader.says(alibi)) reader.set("alibi", true);
-  if (reader.says(sink)) reader.set("sink", true);
-  if (reader.says(boolean) && !reader.question.framework.starts_with("torch"))
+  const std::string& framework = reader.question.framework;
+  for (const Feature& feature : simple_features())
+    if ((!feature.is_of_graphs || framework.empty()) && reader.says(feature.words))
+      reader.set(feature.field, feature.value);
+  if (reader.question.tells("stats_log2") && !reader.question.tells("pass")) reader.set("pass", "fprop_train");
+  if (reader.says(boolean) && !framework.starts_with("torch"))
     reader.set("score_mod", "mask_boolean");
   else if (reader.says(boolean) && reader.set("bias", usual_bias))
     reader.question.assumed.emplace_back("a bias of shape 1hss, which PyTorch makes from a boolean mask");
   // In other frameworks it is FlexAttention's.
-  static const RE2 score_mod = any("\\bscore_mod\\b|\\bscore (?:function|modifier)");
-  const std::string& framework = reader.question.framework;
-  const bool has_modifiers =
-      framework.empty() || framework.starts_with("jax") || framework.starts_with("transformer-engine");
-  if (has_modifiers && reader.says(score_mod) && reader.set("score_mod", "tanh"))
-    reader.question.assumed.emplace_back("a score modifier with tanh");
+  if (framework.empty() || framework.starts_with("jax") || framework.starts_with("transformer-engine"))
+    read_score_modifier(reader);
   for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
     reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
       const std::string& digits = first_group(words);
       const auto value = parse_number<double>(digits.starts_with('.') ? "0" + digits : digits);
       return value && *value > 0 && reader.set(key, *value);
     });
+}
+
+void find_unread(Reader& reader) {
+  static const Worded<const char*> features[] = {
+      {"softcap", "\\bsoft[- _]?cap\\w*"},
+      {"dropout", "\\bdropout\\b"},
+      {"mask", "\\bsliding[- _]window\\w*|\\bwindowed attention"},
+      {"",
+       "\\b(?:tree mask|speculative decoding|int4|int8|(?:NV|MX)?FP4|fp64|float64|double precision|document mask|overrid\\w+ shapes?|dynamic shapes?|(?:t|bs|sb)3hd|interleaved|dilated|transposed|non-?contiguous|strided|prefix sums|base[- ]2)\\b"}};
+  ToldQuestion& question = reader.question;
+  for (const auto& [field, words] : features) {
+    const auto told =
+        std::ranges::find_if(question.fields, [&, name = field](const ToldField& one) { return one.field == name; });
+    const bool is_read =
+        told != question.fields.end() && (told->field != "mask" || told->value.contains("window_left"));
+    if (is_read || !reader.says(words)) continue;
+    const bool is_in_field = std::ranges::any_of(
+        question.fields, [&](const ToldField& one) { return one.words.find(reader.words()) != std::string::npos; });
+    if (!is_in_field) question.unread.push_back(reader.words());
+  }
 }
 
 }  // namespace attnprobe::explain

@@ -157,7 +157,7 @@ void read_mask(Reader& reader) {
       return true;
     });
   // cudnn-frontend's names, which only its own graphs have.
-  static const RE2 prefix_sums = any("\\bcu_seq_len_(?:q|kv)\\b");
+  static const RE2 prefix_sums = any("\\bcu_seq_len_(?:q|kv)\\b|\\bprefix sums? of (?:the )?(?:\\w+ )?lengths");
   if (reader.question.framework.empty() && reader.says(prefix_sums)) reader.set("cu_seqlens", "both");
   // Prefix sums come with every layout in Transformer Engine.
   static const RE2 dense = any("\\b(?:qkv_)?(?:layout|format)\\W{1,4}(?:bshd|sbhd|bs3hd|bsh3d|sb3hd|sbh3d)");
@@ -307,26 +307,42 @@ std::string ToldQuestion::read_as() const {
                        : fmt::format("{} (line{} {})", words, lines.size() == 1 ? "" : "s", fmt::join(lines, ", "));
 }
 
-ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
-  Reader reader(page);
+namespace {
+
+void read_fields(Reader& reader, std::string_view page, const TextFacts& facts) {
   choose_framework(reader.question, page, facts);
-  const bool heads_third =
-      reader.question.framework.starts_with("jax") || reader.question.framework.starts_with("transformer-engine");
+  ToldQuestion& question = reader.question;
+  const bool is_engine = question.framework.starts_with("transformer-engine"),
+             is_jax = question.framework.starts_with("jax");
   read_bias(reader);
   read_types(reader);  // before the tuples, which contain types: "q: bf16[2,4096,16,128]"
-  read_tuples(reader, heads_third);
+  read_tuples(reader, is_jax || is_engine);
   read_mask(reader);
   read_sizes(reader);
   read_empty_keys(reader);
   read_features(reader);
   static const RE2 current = any("\\bcurrent[- ]scaling\\b");
-  const bool is_current = reader.question.framework.starts_with("transformer-engine") && reader.says(current);
-  ToldQuestion question = std::move(reader.question);
-  if (is_current) question.call["fp8_recipe"] = "current";
+  if (is_engine && reader.says(current)) question.call["fp8_recipe"] = "current";
   static const RE2 prefill = any("\\bcudnn_batch_prefill_with_kv_cache\\b");
   if (question.framework.starts_with("flashinfer") && has_words(page, prefill)) question.call["call"] = "prefill_cudnn";
-  if (question.framework.starts_with("jax") && question.tells("layout"))
+  if (is_jax && question.tells("layout"))
     question.call = {{"packed", true}, {"offsets", true}, {"seqlen_q_given", true}, {"seqlen_kv_given", true}};
+}
+
+}  // namespace
+
+ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
+  Reader reader(page);
+  read_fields(reader, page, facts);
+  ToldQuestion& question = reader.question;
+  // "d 256 works on the H100, but not on the A100": the dimension is of both.
+  if (reader.has_shared()) {
+    Reader of_both(page, true);
+    read_fields(of_both, page, facts);
+    for (ToldField& field : of_both.question.fields)
+      if (!question.tells(field.field)) question.fields.push_back(std::move(field));
+  }
+  find_unread(reader);
   return question;
 }
 

@@ -26,6 +26,7 @@ struct ToldQuestion {
   std::string framework_note;        ///< assumption about its release; ""
   std::vector<std::string> assumed;  ///< assumed fields, as text
   bool is_partial = false;           ///< a further question of the text names other features
+  std::vector<std::string> unread;   ///< words for features that no field was read from: "tree mask"
 
   bool tells(std::string_view field) const;
   /// Whether both describe the same attention, on any lines.

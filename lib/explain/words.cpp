@@ -29,7 +29,9 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 const RE2& works_words() {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b",
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
+      // A verdict in a list or a table: "H100: ok", "9.20 good, 9.21 hangs", "| passed |".
+      "(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
       any_case());
   return works;
 }
@@ -37,7 +39,9 @@ const RE2& works_words() {
 const RE2& failure_words() {
   static const RE2 does_not(
       "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
-      "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
+      "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bbad\\b|\\bnone\\b|"
+      "\\bno (?:engine|plan|kernel|execution)|\\bnot?\\s*(?:[,.;)|]|$)|\xe2\x9c[\x97\x98]|\xe2\x9d\x8c|"
+      "\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
       any_case());
   return does_not;
 }
@@ -51,14 +55,34 @@ std::string_view sentence_at(std::string_view text, size_t at) {
   return text.substr(begin, std::min(end + 1, text.size()) - begin);
 }
 
+namespace {
+
+// "Does it work with a window?", "whether fp8 runs there": a question about it, not a working case.
+bool is_asked(std::string_view text, size_t at, std::string_view half) {
+  static const RE2 in_question(
+      "\\b(?:does|do|did|can|could|will|would|should)\\b[^,;]*\\b(?:works?|runs?|pass|finish|succeed|takes?|be fine)\\b|^\\W*(?:and |so |now )?(?:is|are)\\b",
+      any_case()),
+      indirect("\\b(?:whether|(?:know|see|sure|wonder\\w*|ask|tell me|check) if)\\b", any_case());
+  return has_words(half, indirect) || (sentence_at(text, at).ends_with('?') && has_words(half, in_question));
+}
+
+}  // namespace
+
 bool is_contrast(std::string_view text, size_t at) {
   // "wrong while the forward is correct": each half counts on its own.
   const std::string_view half = part_at(text, at, ";", {" but ", " while ", " whereas "});
-  if (!has_words(half, works_words())) return false;
+  if (!has_words(half, works_words()) || is_asked(text, at, half)) return false;
   if (!has_words(half, failure_words())) return true;
   // If it has both, only the part between commas counts.
   const std::string_view clause = part_at(text, at, ",;", {" but ", " while ", " whereas ", " and "});
   return has_words(clause, works_words()) && !has_words(clause, failure_words());
+}
+
+bool names_place(std::string_view text, size_t at) {
+  static const RE2 place(
+      "\\b(?:GB?[23]00|[AHBLTV]\\d{1,3}S?|RTX|[2345]0[5-9]0|Volta|Turing|Ampere|Ada|Hopper|Blackwell|sm_?\\d{2,3}|\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      exact_case());
+  return has_words(part_at(text, at, ";", {" but ", " while ", " whereas "}), place);
 }
 
 bool is_of_both(std::string_view text, size_t at) {
@@ -69,6 +93,29 @@ bool is_of_both(std::string_view text, size_t at) {
   const auto first = static_cast<size_t>(works.data() - sentence.data());
   return failure_words().Match(all, first, all.size(), RE2::UNANCHORED, &fails, 1) &&
          static_cast<size_t>(text.data() + at - sentence.data()) < first;
+}
+
+bool is_denied(std::string_view text, size_t at, size_t size) {
+  static const RE2 before(
+      "(?:(?:\\b(?:no|not|non|none of|without|neither|instead of|rather than|nor|un|never)|n't)[*_]{0,2}[ -](?:(?:us|hav|need|enabl|sett?|pass)(?:e|ing)? )?(?:an? |the |any |our |my )?(?:\\w+[- .])?|"
+      "\\b(?:removed|dropped|disabled|got rid of) (?:an? |the |any |our |my |all )?)[`'\"]?$",
+      any_case()),
+      after(
+          "^\\w*[`'\"]{0,2}(?: (?:is|are|was|were))? (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not\\b|"
+          "^\\w*[`'\"]{0,2} ?(?:=|==|:) ?[`'\"]?(?:False|None|no|off|0(?:\\.0+)?)\\b(?:[^.\\d]|\\.\\s|\\.?$)",
+          any_case());
+  // Of a list: "no dropout, bias or sink".
+  static const RE2 list(
+      "\\b(?:no|without|neither|don't use|not use|removed|dropped)\\b(?: [\\w-]+){1,3}(?:, [\\w -]{1,24}){0,3}(?:,|,? (?:n?or|and))? (?:an? |any |the )?$",
+      any_case()),
+      goes_on("^[\\w ,-]{0,40} n?or\\b", any_case()), is_last("\\bn?or (?:an? |any |the )?$", any_case()),
+      removes("\\b(?:removed|dropped)\\b[^,;]* and (?:the )?$", any_case());
+  const auto last = [&](size_t most) { return text.substr(at - std::min(at, most), std::min(at, most)); };
+  const std::string_view rest = text.substr(std::min(at + size, text.size()), 64), clause = last(64);
+  if (has_words(last(32), before) || has_words(rest, after)) return true;
+  return (has_words(clause, list) &&
+          (has_words(clause, is_last) || (clause.ends_with(", ") && has_words(rest, goes_on)))) ||
+         has_words(clause, removes);
 }
 
 bool is_of_another_kernel(std::string_view text, size_t at) {

@@ -74,6 +74,12 @@ std::string_view sentence_at(std::string_view text, size_t at);
 /// Whether the words at `at` describe something that works, in contrast to the failure: "but the H100 runs it".
 bool is_contrast(std::string_view text, size_t at);
 
+/// Whether that half of a sentence names a GPU or a version: "on the H100 it works". What else it says may be shared.
+bool names_place(std::string_view text, size_t at);
+
+/// Whether the words at `at`, of `size` letters, are denied: "no bias", "without dropout or a sink", "paged=False".
+bool is_denied(std::string_view text, size_t at, size_t size);
+
 /// Whether the words at `at` are in a further question: "does it run by default? And with a mask?"
 bool is_further(std::string_view text, size_t at);
 
