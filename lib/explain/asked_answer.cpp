@@ -37,8 +37,11 @@ bool is_free(const answer::Answer& result) {
 // Whether the message's call reaches that layer according to every answer.
 bool contradicts(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
-  if (!asked.untold.empty() || !asked.depends_on.empty() || message.layer < Layer::cudnn_engine || !is_free(result))
+  if (!asked.untold.empty() || !asked.depends_on.empty() || !asked.unread.empty() ||
+      message.layer < Layer::cudnn_engine || !is_free(result))
     return false;
+  // Transformer Engine asks a table of its C++ part next, which the rules of its part for JAX do not have.
+  if (!result.frameworks.empty() && result.frameworks.front().framework == "transformer-engine-jax") return false;
   return message.layer == Layer::framework ? !result.frameworks.empty() : !result.by_rule && !asked.is_other_cudnn;
 }
 
@@ -105,6 +108,12 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   if (message != nullptr && !is_symptom && !is_refused_there && sizes < (message->says_why ? 2 : 1)) return;
   auto asked = ask(question, facts, with);
   if (!asked) return;
+  // A release that runs no call on cuDNN answers only a text that wants cuDNN.
+  const auto& gates = asked->result.frameworks;
+  const bool is_for_all = !gates.empty() && refuses_any_call(gates.front());
+  const bool is_noted =
+      std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
+  if (is_for_all && (is_noted || !facts.speaks_of_cudnn)) return;
   asked->is_selected = names_setting(page, asked->result.frameworks);
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
   add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);
@@ -217,7 +226,10 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     // "Still flash, not cuDNN": whatever the sizes, cuDNN must be selected.
     const bool is_not_selected = (facts.runs_another || facts.asks_choice) && facts.speaks_of_cudnn &&
                                  !facts.target().empty() && must_be_selected(asked);
-    const bool is_whole = !asked.is_partial && !facts.is_unreleased && !facts.is_ambiguous && facts.other_gpus.empty();
+    // Whether cuDNN runs is decided by the framework's order, which add_choice() tells.
+    const bool is_of_order = facts.asks_choice && !asked.result.frameworks.empty() && !must_be_selected(asked);
+    const bool is_whole =
+        !is_of_order && !asked.is_partial && !facts.is_unreleased && !facts.is_ambiguous && facts.other_gpus.empty();
     if (!found && message == nullptr && is_whole && (is_told(asked) || is_general || is_not_selected) &&
         asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
         (asks_it || is_not_selected || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))

@@ -252,7 +252,10 @@ std::string explain_text(const Explained& explained, const TextStyle& style) {
     add_read(lines, text, &first);
     for (const auto& call : explained.calls) add_call(lines, call, text);
     if (!text.callers.empty()) lines.add("caller", fmt::format("{}", text.callers.front()));
-    for (size_t i = 1; i < text.refusals.size() && i < 9; ++i)
+    // Of a message whose causes are other lines, those lines are already shown.
+    const bool are_causes =
+        first.is_cause_known && first.causes.size() > 0 && first.causes.front().starts_with("line ");
+    for (size_t i = 1; i < text.refusals.size() && i < 9 && !are_causes; ++i)
       if (text.refusals[i].first_line != first.first_line && text.refusals[i].kind != MessageKind::general)
         lines.add("also", fmt::format("{} ({}): {}", text.refusals[i].headline, place_of(text.refusals[i]),
                                       text.refusals[i].means));

@@ -279,7 +279,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:does|do|is|will|would|did|why|when)\\b[^?\\n]{0,120}\\b(?:uses?|used|takes?|taken|picks?|picked|chooses?|choosing|chosen|prefers?|preferred|selects?|selecting|selected|using|taking|picking)\\b[^?\\n]{0,100}\\b(?:cudnn|fused ?attention)\\b[^?\\n]{0,100}\\?|"
       "\\bcudnn\\b[^?\\n]{0,40}\\bthe default\\b[^?\\n]{0,80}\\?|\\b(?:stop|keep|prevent)\\b[^?\\n]{0,60}\\bfrom (?:using|taking|choosing|picking|selecting)\\b[^?\\n]{0,60}\\?|"
       "\\b(?:do|must|should) i (?:have to |need to )?(?:switch|turn|enable|select|set)\\b[^?\\n]{0,60}\\?|"
-      "\\b(?:run|used?|enabled|on|active|chosen|taken)\\b[^?\\n]{0,30}\\bby default\\b[^?\\n]{0,40}\\?|"
+      "\\b(?:run|used?|enabled|on|active|chosen|taken)\\b[^?\\n]{0,30}\\bby default\\b[^?\\n]{0,120}\\?|"
       "\\bwhich of them is cudnn\\?|\\b(?:go|goes|going|run|runs|running|switch|switches|switching) (?:to|on|through) cudnn\\b[^?\\n]{0,80}\\?|\\bhave to force\\b[^?\\n]{0,60}\\?",
       any_case());
   facts.asks_choice = facts.asks && has_words(own, choice);

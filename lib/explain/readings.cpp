@@ -25,11 +25,6 @@ std::string inner_refusal(const answer::Answer& result) {
                      result.from ? "; it works " + answer::text_of(*result.from) : "");
 }
 
-// Whether the release never asks cuDNN, so that it has no inner refusal.
-bool refuses_any_call(const rules::GateAnswer& gate) {
-  return !gate.refusals.empty() && gate.refusals.front().what.starts_with("any call");
-}
-
 // If a faster choice is refused, the program uses a slower one.
 void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
   const probe::EngineConfigFindings* first = probe::first_working(findings);
@@ -45,6 +40,10 @@ void add_refused_choice(Refusal& refusal, const probe::WalkFindings& findings) {
 }
 
 }  // namespace
+
+bool refuses_any_call(const rules::GateAnswer& gate) {
+  return !gate.refusals.empty() && gate.refusals.front().what.starts_with("any call");
+}
 
 bool is_kept_off(const rules::GateAnswer& gate) {
   return !gate.refusals.empty();

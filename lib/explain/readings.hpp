@@ -7,6 +7,9 @@
 
 namespace attnprobe::explain {
 
+/// Whether the release never asks cuDNN, so that it has no inner refusal.
+bool refuses_any_call(const rules::GateAnswer& gate);
+
 /// Whether the framework's gate refuses the call.
 bool is_kept_off(const rules::GateAnswer& gate);
 

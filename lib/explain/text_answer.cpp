@@ -168,20 +168,27 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
   return refusal;
 }
 
-// "No available kernel": the warnings next to it give the reason for each kernel.
+// "No available kernel", "No … backend is available": the lines before it give the reason for each kernel. The last
+// one is cuDNN's, so that its advice is the answer's.
 void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
-  if (refusals.empty() || refusals.front().id != "torch-no-available-kernel") return;
+  if (refusals.empty()) return;
+  Refusal& first = refusals.front();
+  if (first.id != "torch-no-available-kernel" && first.id != "te-no-backend") return;
+  const auto is_reason = [&](const Refusal& other) {
+    return &other != &first && other.layer == Layer::framework && other.kind == MessageKind::refusal &&
+           other.says_why && other.who.starts_with(first.who.substr(0, first.who.find(' ')));
+  };
   std::vector<std::string> reasons;
   std::vector<int64_t> lines;
   for (const Refusal& other : refusals)
-    if (&other != &refusals.front() && other.layer == Layer::framework && other.kind == MessageKind::refusal &&
-        std::none_of(lines.begin(), lines.end(), [&](int64_t line) { return line == other.first_line; })) {
+    if (is_reason(other) && std::ranges::find(lines, other.first_line) == lines.end()) {
       lines.push_back(other.first_line);
-      reasons.push_back(fmt::format("line {}: {} ({})", other.first_line, other.said, other.next));
+      reasons.push_back(fmt::format("line {}: {}", other.first_line, other.said));
+      if (!other.next.empty()) first.next = other.next;
     }
   if (reasons.empty()) return;
-  refusals.front().causes = std::move(reasons);
-  refusals.front().says_why = refusals.front().is_cause_known = true;
+  first.causes = std::move(reasons);
+  first.says_why = first.is_cause_known = true;
 }
 
 std::string missing_fact(const TextFacts& facts) {

@@ -51,9 +51,9 @@ void read_types(Reader& reader) {
   if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
   static const RE2
       backward = any(
-          "\\bbackward|\\bbwd\\b|\\bbprop\\b|\\bgradients?\\b|\\bjax\\.grad\\b|\\bvalue_and_grad\\b|\\bd[QKV]\\b|\\bd_?(?:bias|sinks?)\\b|\\bgrad_[qkv]\\b"),
+          "\\bbackward|\\bbwd\\b|\\bbprop\\b|\\bgradients?\\b|\\bjax\\.grad\\b|\\bvalue_and_grad\\b|\\bd[QKV]\\b|\\bd_?(?:bias|sinks?)\\b|\\bgrad_(?:[qkv]|query|key|value)\\b|\\bgrads\\b|\\b[qkv]\\.grad\\b"),
       training = any(
-          "(?:^|[^-\\w])training\\b|\\b(?:can|do|does|could|to|we|i) (?:i |we |it |you |one )?train\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
+          "(?:^|[^-\\w])training(?:[^ \\w]|$| (?:[^cijs]|c[^o]|i[^m]|j[^o]|s[^e]))|\\b(?:can|do|does|could|to|we|i) (?:i |we |it |you |one )?train\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
   static const RE2 forward_alone = any(
       "\\bforward(?:[ -]pass)?[ -]only\\b|\\bonly (?:the |in )?forward\\b|\\binference\\b|, (?:the )?(?:forward|fprop)(?: pass)?[.,;:?)]");
@@ -70,7 +70,7 @@ void read_bias(Reader& reader) {
           any("\\b(?:fp|float|f)32 (?:\\w+ ){0,3}(?:attn_?|attention )?(?:mask|bias)\\b|"
               "\\b(?:mask|bias) (?:\\w+ ){0,2}(?:in|of|is|are|as) (?:type )?(?:torch\\.|jnp\\.)?(?:fp|float|f)32\\b"),
       of_shape = any(
-          "\\b(?:bias|mask)\\b[^\\[(\\n.;]{0,32}[\\[(](\\d+|b|bs|bsz|batch), ?(\\d+|h|heads|nheads), ?(\\d+|s\\w*|l\\w*|t), ?(\\d+|s\\w*|l\\w*|t)[\\])]"),
+          "\\b(?:bias|mask)\\b[^\\[(\\n.;)#]{0,32}[\\[(](\\d+|b|bs|bsz|batch), ?(\\d+|h|heads|nheads), ?(\\d+|s\\w*|l\\w*|t), ?(\\d+|s\\w*|l\\w*|t)[\\])]"),
       bias = any("(?:^|[^-\\w])(?:attn_|attention )?bias(?:[^-\\w]|$)|additive (?:attention )?mask|\\bd_?bias\\b"),
       with_gradient = any(
           "\\bd_?bias\\b|\\bbias[- ]grad|\\bgradients? of (?:the |a )?bias|\\bbias (?:with|needs|requires) (?:a |its )?grad|\\b(?:trainable|learn(?:ed|able)) (?:\\w+ )?bias\\b");

@@ -191,13 +191,17 @@ void read_pairs(Reader& reader) {
       {"head_dim_qk", "head_dim_v",
        any("\\b(?:d|hd|hdim|head|head[ _-]?dim(?:ension)?s?|d_?qk) ?=? ?(\\d{2,4}) ?/ ?(?:d_?v ?=? ?)?(\\d{2,4})\\b")},
       {"heads_q", "heads_kv", any("\\b(?:heads|gqa) ?=? ?(\\d{1,4})[/x](\\d{1,4})\\b")},
-      {"heads_q", "heads_kv", any("\\bh[ =]{1,3}(\\d{1,4})/(\\d{1,4})\\b")},
+      {"heads_q", "heads_kv", any("\\bh[ =]{1,3}(\\d{1,4})/(\\d{1,4})\\b|\\b(\\d{1,4})/(\\d{1,4}) heads\\b")},
+      {"heads_q", "heads_kv",
+       any("\\b(\\d{1,4}) (?:query|q)(?: heads)?,? (?:and )?(\\d{1,4}) (?:kv|k/v|key)(?: heads)?\\b")},
+      {"seqlen_q", "seqlen_kv", any("\\b(\\d{2,6}) ?x ?(\\d{2,6})(?: tokens| scores|,|\\.| attention)")},
       {"heads_q", "head_dim_qk", any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b")},
       {"batch", "seqlen_q", any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b")}};
   for (const auto& [first, second, words] : pairs)
     reader.each(words, [&, one = first, other = second](const std::string* found) {
+      const std::string* sizes = found + (found[1].empty() ? 2 : 0);
       return any_set(
-          {reader.set(one, size_of(found[1]).value_or(1)), reader.set(other, size_of(found[2]).value_or(1))});
+          {reader.set(one, size_of(sizes[1]).value_or(1)), reader.set(other, size_of(sizes[2]).value_or(1))});
     });
 }
 
@@ -207,7 +211,7 @@ void read_sizes(Reader& reader) {
       decode = any(
           "\\bdecod(?:e|ing) (?:steps?|phase|stage|attention|requests?|mode|path|batch(?:es)?|kernels?|shapes?|case|with|on|of|at|in|is|fails)\\b|"
           "\\b(?:for|in|during|while|at|paged|token|graph|batch|when) (?:\\w+ )?decod(?:e|ing)\\b|"
-          "\\b(?:one|a single) (?:query|new token)\\b"),
+          "\\bdecod(?:e|ing)[,:;]|\\b(?:token[- ]by[- ]token|one token at a time|autoregressive)\\b|\\b(?:one|a single) (?:query|new token)\\b"),
       of_images = any("\\b(?:VAE|video|image|latent)s? (?:encode and |encoding and )?decod(?:e|ing)\\b");
   // In this order: "seqlen=4096 heads=16" does not mean 4096 heads.
   static const SizeForm forms[] = {
@@ -218,7 +222,7 @@ void read_sizes(Reader& reader) {
        "\\b(\\d{2,4}) per head\\b|\\b(\\d{2,4})[ -]dim(?:ensional)? heads?\\b|\\bheads of (\\d{2,4})\\b"},
       {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b|\\bd(64|80|96|112|128|160|192|256)\\b", exact_case()},
       {"heads_kv", 1024,
-       "\\b(?:h_?kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
+       "\\b(?:h_?kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_gqa_groups|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
        "\\b(?:num_(?:attention_|query_|q_)?heads(?:_q)?|h_?q|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
@@ -226,11 +230,11 @@ void read_sizes(Reader& reader) {
       {"block", 100'000,
        "\\b(\\d{1,5}) tokens (?:to|per|in|a|each) (?:a |the |each )?(?:block|page)\\b|\\b(?:page|block)[_ -]?size(?: ?(?:of|is|=|==|:))* ?(\\d{1,5})\\b|\\b(?:pages|blocks) of (\\d{1,5})\\b"},
       {"batch", 1'000'000,
-       "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,3}(?:,\\d{3})+|\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,3},\\d{3}|\\d{1,5}) sequences\\b"},
+       "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,3}(?:,\\d{3})+|\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,3},\\d{3}|\\d{1,5}) (?:sequences|prompts|requests)\\b"},
       {"seqlen_q", most_size,
-       "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|seq_?len_?q|q_len|sq) ?[=:]? ?(\\d{1,7})\\b"},
+       "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|(?:max_)?seq_?len_?q|q_len|sq)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
       {"seqlen_kv", most_size,
-       "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv|seq_?len_?kv|kv_len|skv) ?[=:]? ?(\\d{1,7})\\b"},
+       "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv?|(?:max_)?seq_?len_?kv?|kv?_len|skv?)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
       {"length", most_size,
        "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b|\\bseq ?=? ?(\\d{2,7})\\b"},
       {"length", most_size, "\\b(\\d{1,4}k) (?:sequence length|sequences|context)\\b"},

@@ -29,7 +29,7 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 const RE2& works_words() {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\btrains(?:[,.;)]|$| fine| well)|\\b(?:also|prints) 0\\b|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
       // A verdict in a list or a table: "H100: ok", "9.20 good, 9.21 hangs", "| passed |".
       "(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
       any_case());
@@ -44,6 +44,14 @@ const RE2& failure_words() {
       "\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
       any_case());
   return does_not;
+}
+
+// "There is no NaN" is no failure.
+bool fails(std::string_view part) {
+  static const RE2 none("\\bno (?:NaNs?|errors?|crash\\w*|hangs?|wrong)\\b", any_case());
+  std::string words(part);
+  RE2::GlobalReplace(&words, none, "");
+  return has_words(words, failure_words());
 }
 
 }  // namespace
@@ -72,10 +80,10 @@ bool is_contrast(std::string_view text, size_t at) {
   // "wrong while the forward is correct": each half counts on its own.
   const std::string_view half = part_at(text, at, ";", {" but ", " while ", " whereas "});
   if (!has_words(half, works_words()) || is_asked(text, at, half)) return false;
-  if (!has_words(half, failure_words())) return true;
+  if (!fails(half)) return true;
   // If it has both, only the part between commas counts.
   const std::string_view clause = part_at(text, at, ",;", {" but ", " while ", " whereas ", " and "});
-  return has_words(clause, works_words()) && !has_words(clause, failure_words());
+  return has_words(clause, works_words()) && !fails(clause);
 }
 
 bool names_place(std::string_view text, size_t at) {
