@@ -179,8 +179,14 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
   const bool is_execution = message != nullptr && message == &answer.refusals.front() &&
                             message->layer == Layer::execution && message->kind == MessageKind::refusal;
   if (message != nullptr && !is_execution && message->says_why) {
+    // A plan that did not compile may be a known bug.
+    if (message->layer == Layer::plan_compilation) add_bugs(answer, asked, facts);
+    const auto same = refusal_of(asked, message->layer);
     // A call that is accepted as far as it was read adds nothing to a message that says why.
-    if (!refusal_of(asked, message->layer)) answer.asked = answer.command = "";
+    if (!same && answer.bugs.empty()) answer.asked = answer.command = "";
+    if (same && message->layer == Layer::cudnn_frontend && asked.lifted_by.is_known())
+      answer.refusals[static_cast<size_t>(message - answer.refusals.data())].next =
+          fmt::format("use cuDNN {} or newer, which takes this call by rule", asked.lifted_by.text());
     return;
   }
   std::optional<Refusal> found;

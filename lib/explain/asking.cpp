@@ -194,6 +194,17 @@ FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& targ
   return first;
 }
 
+// The first later cuDNN with which nothing refuses it, by rule; unknown: none.
+CudnnVersion first_later(const answer::Question& question, const answer::Answer& refused,
+                         const std::vector<rules::ChosenGate>& gates) {
+  for (const CudnnVersion version : asking::releases_of_cudnn_9())
+    if (version > refused.cudnn_version &&
+        refusals_of(asking::answer_by_rule({question}, {refused.target}, version, options_for(gates)).results.front())
+            .empty())
+      return version;
+  return {};
+}
+
 }  // namespace
 
 ChosenGpu gpu_of(const TextFacts& facts) {
@@ -323,6 +334,10 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   for (const ToldField& one : told.others)
     add_variant(one.field, one.value,
                 {Variant::Of::told, fmt::format("{} {} (line {})", one.field, text_of(one.value), one.line)});
+  // In cudnn-frontend's own graphs the statistics of ragged sequences may be dense or ragged.
+  const Json* pass = field_of(fields, "pass");
+  if (told.framework.empty() && field_of(fields, "layout") != nullptr && pass != nullptr && *pass != "fprop")
+    add_variant("ragged_stats", false, {Variant::Of::missing, "the layout of the softmax statistics"});
   // A question about a window usually concerns its mask.
   const Json* mask = field_of(fields, "mask");
   if (mask != nullptr && facts.asks && mask->contains("causal") && mask->contains("window_left")) {
@@ -344,6 +359,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   const bool is_forward_only =
       std::ranges::any_of(untold, [](const Usual* usual) { return std::string_view(usual->field) == "pass"; });
   add_first(asked, *question, gpu, gates, facts, is_forward_only);
+  if (asked.is_established && asked.result.frontend && asked.result.frontend->refuses)
+    asked.lifted_by = first_later(*question, asked.result, gates);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
   asked.unread = told.unread;
@@ -388,7 +405,9 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
                                              ? answer::short_reason(result)
                                              : result.frameworks.front().text));
     if (variant.of != Variant::Of::missing) continue;
-    is_bug_of_all = is_bug_of_all && bug_of(result) == bug;
+    const bool is_of_one_pass = variant.words == either_pass && trouble == Trouble::refused && !bug.empty() &&
+                                shows_so(results[chosen].warnings.front(), trouble);
+    is_bug_of_all = is_bug_of_all && (is_of_one_pass || bug_of(result) == bug);
     // Both passes are refused, each for a reason of its own; or only this one, and the text speaks of a refusal.
     const bool is_of_this_pass =
         variant.words == either_pass && is_refused && (!other.empty() || trouble == Trouble::refused) &&

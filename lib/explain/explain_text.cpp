@@ -178,12 +178,14 @@ void add_bugs(Lines& lines, const TextAnswer& answer, const std::string& shown) 
 
 void add_refusal(Lines& lines, const Refusal& refusal, const TextAnswer& answer, bool details) {
   lines.add_prose("means", refusal.means);
+  const bool has_strong_bug = !answer.bugs.empty() && answer.bugs.front().is_strong;
+  if (has_strong_bug) add_bugs(lines, answer, refusal.id);
   for (size_t i = 0; i < refusal.causes.size() && (details || i < 2); ++i)
     lines.add(i > 0                    ? ""
               : refusal.is_cause_known ? "because"
                                        : "possible",
               (i == 0 || refusal.is_cause_known ? "" : "or ") + refusal.causes[i]);
-  add_bugs(lines, answer, refusal.id);
+  if (!has_strong_bug) add_bugs(lines, answer, refusal.id);
   lines.add("asked", answer.asked);
   lines.add("missing", answer.missing);
   lines.add_prose("fix", refusal.next);

@@ -270,7 +270,8 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   facts.asks_support = facts.asks && has_words(own, support);
   static const RE2 version(
       "\\b(?:which|what|any|minimum|minimal|least) (?:minimum |minimal |min |required )?(?:version of |release of )?cudnn\\b(?:[^?\\n]){0,60}\\b(?:needs?|needed|required?s?|supports?|supported|gives?|works?|fix(?:es)?|gets?|takes?|enables?|allows?|minimum|have|has)\\b[^?\\n]{0,120}\\?|"
-      "\\b(?:needs?|requires?) which cudnn\\b[^?\\n]{0,80}\\?",
+      "\\b(?:needs?|requires?) which cudnn\\b[^?\\n]{0,80}\\?|\\b(?:oldest|earliest|lowest|first|minimum) (?:version of |release of )?cudnn\\b[^?\\n]{0,120}\\?|"
+      "\\bsince (?:which|what|when)\\b[^?\\n]{0,60}\\bcudnn\\b[^?\\n]{0,120}\\?|\\bcudnn\\b[^?\\n]{0,60}\\bsince (?:which|what|when)\\b[^?\\n]{0,60}\\?",
       any_case());
   facts.asks_version = facts.asks && has_words(own, version);
   static const RE2 choice(

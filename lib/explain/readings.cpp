@@ -83,6 +83,8 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
     Refusal refusal =
         reading("cudnn-frontend:" + result.frontend->id, Layer::cudnn_frontend, "cudnn-frontend",
                 fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version, result.frontend->message));
+    if (asked.lifted_by.is_known())
+      refusal.next = fmt::format("use cuDNN {} or newer, which takes this call by rule", asked.lifted_by.text());
     refusal.source = result.frontend->source.text;
     return refusal;
   }

@@ -85,8 +85,15 @@ void add_subject(PlacedFacts& place) {
       if (before.find("--") == std::string::npos && !has_words(place.text.substr(end, 32), works))
         add_fact(place.facts.other_operations, operation.name);
     });
+  // Beside another operation, attention that works is not the subject: "the attention layer in front of it runs".
+  bool is_said = has_words(place.text, attention);
+  if (is_said && is_another) {
+    is_said = false;
+    each_match(attention, place.text,
+               [&](const std::string*, size_t at) { is_said = is_said || !is_contrast(place.text, at); });
+  }
   place.facts.speaks_of_attention =
-      place.facts.speaks_of_attention || has_words(place.text, attention) ||
+      place.facts.speaks_of_attention || is_said ||
       (!is_another &&
        (has_words(place.text, features) || (place.facts.speaks_of_cudnn && has_words(place.text, beside_cudnn))));
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");

@@ -152,7 +152,7 @@ void read_features(Reader& reader) {
                        any("\\bbool(?:ean)? (?:attention )?masks?\\b|\\bmasks?\\b[^.;\\n]{0,24}\\bbool(?:ean)? tensor"),
                    softcap = any(
                        "soft[- _]?cap\\w*(?: ?(?:of|is|=|:|\\())* ?(\\d+(?:\\.\\d+)?)|\\bcap ?= ?(\\d+(?:\\.\\d+)?)"),
-                   dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?(0?\\.\\d+)");
+                   dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?\\(?(0?\\.\\d+)");
   static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b");
   // An observation.
   static const RE2 observed = any("\\b(?:is|are|was|were) (?:fully |always )?deterministic\\b");

@@ -46,9 +46,10 @@ std::vector<int64_t> sizes_of(const std::string& list) {
 // "q.shape=(2, 16, 4096, 320)", "query [2, 16, 4096, 320]", "k: torch.Size([…])", "v: bf16[2,4096,16,128]". A shape
 // without a name is the query's.
 void read_tuples(Reader& reader, bool heads_third) {
-  static const std::string type = "(?:(?:bfloat|float|bf|f|fp)\\d{1,2}(?:_\\w{4,6})?)?",
-                           numbers = "[\\[(]{1,3} ?(\\d+), ?(\\d+), ?(\\d+), ?(\\d+),? ?[\\])]",
-                           names = "\\b(q|query|queries|k|key|keys|v|value|values|qkv|inputs?|tensors?)";
+  static const std::string
+      type = "(?:(?:bfloat|float|bf|f|fp)\\d{1,2}(?:_\\w{4,6})? ?)?",
+      numbers = "[\\[(]{1,3} ?(\\d+), ?(\\d+), ?(\\d+), ?(\\d+),? ?[\\])]",
+      names = "\\b(q[, /]{1,2}k[, /]{1,2}v|q|query|queries|k|key|keys|v|value|values|qkv|inputs?|tensors?)";
   static const RE2 named(names + "(?:\\.shape|_shape|\\.size\\(\\))?\\b[^\\[(\\d\\n]{0,24}" + type + numbers,
                          any_case()),
       unnamed("((?:[\\w.]+[ .])?\\b(?:shapes?|size ?=|ShapedArray|bfloat16|float16|bf16|f16))[^\\[(\\d\\n]{0,16}" +
@@ -147,7 +148,8 @@ void read_mask(Reader& reader) {
   if (reader.says(causal)) mask["causal"] = true;
   if (mask.contains("causal") && mask.contains("window_right")) mask.erase("window_right");
   if (reader.says(bottom)) mask["alignment"] = "bottom_right";
-  if (reader.says(padding)) mask["padding"] = true;
+  // PyTorch's call has a mask tensor for it.
+  if (!reader.question.framework.starts_with("torch") && reader.says(padding)) mask["padding"] = true;
   for (const auto& [pattern, key] : {std::pair(&q_lengths, "seqlens_q"), std::pair(&kv_lengths, "seqlens_kv")})
     reader.each(*pattern, [&, key = key](const std::string* words) {
       const auto sizes = sizes_of(words[1]);

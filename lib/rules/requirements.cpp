@@ -40,9 +40,11 @@ std::vector<Requirement> unmet_requirements(const attention::AttentionSpec& spec
     const bool gpu_met = gpu_is_met(rule, problem);
     if (version_met && gpu_met) continue;
     Requirement requirement = rule.entry;
-    requirement.text = rule.never ? fmt::format("no cuDNN so far has {}", requirement.feature)
-                                  : fmt::format("{} needs {}; this is {}", requirement.feature, requirement.needs,
-                                                what_this_is(version_met, gpu_met, cudnn_version, sm));
+    if (!rule.never && (version_met || gpu_met)) requirement.needs = version_met ? rule.needs_gpu : rule.needs_cudnn;
+    requirement.text = rule.never
+                           ? fmt::format("no cuDNN so far has {}", requirement.feature)
+                           : fmt::format("{} {} {}; this is {}", requirement.feature, rule.is_plural ? "need" : "needs",
+                                         requirement.needs, what_this_is(version_met, gpu_met, cudnn_version, sm));
     unmet.push_back(std::move(requirement));
   }
   return unmet;

@@ -28,7 +28,8 @@ ATTNPROBE_JSON(Source, text, url)
 struct Requirement {
   std::string id;
   std::string feature;  ///< in plain words: "paged K/V"
-  std::string needs;    ///< "cuDNN 9.5.0", "datacenter Blackwell", or both; "what no cuDNN has so far"
+  std::string needs;    ///< the parts that are not met: "cuDNN 9.5.0", "datacenter Blackwell", or both; "what no cuDNN
+                        ///< has so far"
   std::string text;  ///< a sentence: "paged K/V needs cuDNN 9.5.0; this is 9.2.1", "no cuDNN so far has bprop in f32"
   Source source;
 };
@@ -86,12 +87,14 @@ struct Examples {
 };
 
 struct RequirementRule {
-  Requirement entry;         ///< without `text`, which depends on the problem
-  Json when;                 ///< which problems use the feature
-  CudnnVersion cudnn_from;   ///< the first version with the feature; unknown: any
-  CudnnVersion cudnn_below;  ///< the first version without the feature again; unknown: none
-  bool never = false;        ///< no version has the feature
-  Json sm;                   ///< condition on the flat problem; null: any GPU
+  Requirement entry;                   ///< without `text`, which depends on the problem
+  Json when;                           ///< which problems use the feature
+  CudnnVersion cudnn_from;             ///< the first version with the feature; unknown: any
+  CudnnVersion cudnn_below;            ///< the first version without the feature again; unknown: none
+  bool never = false;                  ///< no version has the feature
+  bool is_plural = false;              ///< "grouped heads need"
+  std::string needs_cudnn, needs_gpu;  ///< in words: "cuDNN 9.9.0 or newer, but older than 9.26.1", "Hopper or newer"; ""
+  Json sm;                             ///< condition on the flat problem; null: any GPU
   Examples examples;
 };
 

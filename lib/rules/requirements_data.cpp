@@ -14,19 +14,22 @@ namespace {
 void read_needs(const JsonView& place, RequirementRule& rule) {
   JsonObject needs(place);
   if (place.json().empty()) place.fail("it is empty");
-  std::string& words = rule.entry.needs;
-  auto add = [&](const std::string& part) { words += (words.empty() ? "" : " and ") + part; };
   rule.cudnn_from = version_in(needs.find("cudnn"));
   rule.cudnn_below = version_in(needs.find("below"));
-  if (rule.cudnn_from.is_known()) add(fmt::format("cuDNN {}", rule.cudnn_from.text()));
-  if (rule.cudnn_below.is_known()) add(fmt::format("a cuDNN before {}", rule.cudnn_below.text()));
+  if (rule.cudnn_from.is_known()) rule.needs_cudnn = fmt::format("cuDNN {}", rule.cudnn_from.text());
+  if (rule.cudnn_below.is_known())
+    rule.needs_cudnn = rule.needs_cudnn.empty()
+                           ? fmt::format("a cuDNN before {}", rule.cudnn_below.text())
+                           : fmt::format("{} or newer, but older than {}", rule.needs_cudnn, rule.cudnn_below.text());
   const auto sm = needs.find("sm"), sm_text = needs.find("sm_text");
   if (sm.has_value() != sm_text.has_value()) place.fail("\"sm\" and \"sm_text\" go together");
   if (sm) {
     rule.sm = {{"sm", sm->json()}};
     check_condition(place.with(rule.sm));
-    add(words_in(*sm_text));
+    rule.needs_gpu = words_in(*sm_text);
   }
+  std::string& words = rule.entry.needs;
+  words = rule.needs_cudnn + (rule.needs_cudnn.empty() || rule.needs_gpu.empty() ? "" : " and ") + rule.needs_gpu;
   if (const auto never = needs.find("never")) {
     if (!never->boolean() || !words.empty()) place.fail("\"never\" is true, and the only key");
     rule.never = true;
@@ -48,6 +51,7 @@ std::vector<RequirementRule> parse_requirements(std::string_view text) {
     RequirementRule rule;
     rule.entry.id = entry.take("id").text();
     rule.entry.feature = words_in(entry.take("feature"));
+    if (const auto plural = entry.find("plural")) rule.is_plural = plural->boolean();
     rule.when = condition_in(entry.take("when"));
     read_needs(entry.take("needs"), rule);
     rule.entry.source = source_in(entry.take("source"));

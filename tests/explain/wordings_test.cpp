@@ -85,7 +85,7 @@ TEST_CASE("Refusals by cuDNN in everyday words", "[explain]") {
     CHECK(id_for(row.text) == row.id);
   }
   // An upper bound, and a bound below the first version that simulates GPUs.
-  CHECK(asked_answer_to(rows[3].text).refusals.at(0).next == "use cuDNN 9.9.0 and a cuDNN before 9.26.1");
+  CHECK(asked_answer_to(rows[3].text).refusals.at(0).next == "use cuDNN 9.9.0 or newer, but older than 9.26.1");
   CHECK_THAT(asked_answer_to("bf16 attention on a B200: which cuDNN do I need?").refusals.at(0).headline,
              ContainsSubstring("needs cuDNN 9.7.0 or newer"));
   CHECK(asked_answer_to("cudnn 9.8: flash attention d=192 / dv=128 training on B200 is refused").refusals.at(0).next ==

@@ -313,12 +313,12 @@ TEST_CASE("A requirement names the feature, the requirement and the actual value
         "bprop of ragged (THD) tensors below Hopper needs cuDNN 9.18.1; this is 9.14.0");
   CHECK(sentence(R"({"pass": "bprop", "dtype": "f32"})", "f32_bprop") == "no cuDNN so far has bprop in f32");
   const std::string mxfp8 = R"({"dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8", "sm": )";
-  CHECK(sentence((mxfp8 + "100}").c_str(), "mxfp8") ==
-        "MXFP8 attention needs cuDNN 9.21.0 and datacenter Blackwell; this is 9.19.0");
+  CHECK(sentence((mxfp8 + "100}").c_str(), "mxfp8") == "MXFP8 attention needs cuDNN 9.21.0; this is 9.19.0");
   CHECK(sentence((mxfp8 + "90}").c_str(), "mxfp8") ==
         "MXFP8 attention needs cuDNN 9.21.0 and datacenter Blackwell; this is 9.19.0 on sm_90");
-  CHECK(sentence(R"({"dtype": "fp8_e4m3", "sm": 89})", "fp8") ==
-        "fp8 attention needs cuDNN 9.1.0 and Hopper or newer; this is sm_89");
+  CHECK(sentence(R"({"dtype": "fp8_e4m3", "sm": 89})", "fp8") == "fp8 attention needs Hopper or newer; this is sm_89");
+  CHECK(sentence(R"({"heads_kv": 2, "cudnn": "8.9.6"})", "gqa") ==
+        "grouped heads (GQA, MQA) need cuDNN 8.9.7; this is 8.9.6");
 }
 
 // ---- frameworks' files
