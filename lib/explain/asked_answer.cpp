@@ -113,7 +113,7 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   const bool is_for_all = !gates.empty() && refuses_any_call(gates.front());
   const bool is_noted =
       std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
-  if (is_for_all && (is_noted || !facts.speaks_of_cudnn)) return;
+  if (is_for_all && !is_failure(facts.trouble) && (is_noted || !facts.speaks_of_cudnn)) return;
   asked->is_selected = names_setting(page, asked->result.frameworks);
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
   add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);

@@ -85,7 +85,7 @@ void add_subject(PlacedFacts& place) {
       if (before.find("--") == std::string::npos && !has_words(place.text.substr(end, 32), works))
         add_fact(place.facts.other_operations, operation.name);
     });
-  // Beside another operation, attention that works is not the subject: "the attention layer in front of it runs".
+  // If the text names another operation, attention that works is not the subject: "the attention layer in front of it runs".
   bool is_said = has_words(place.text, attention);
   if (is_said && is_another) {
     is_said = false;

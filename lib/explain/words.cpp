@@ -46,7 +46,7 @@ const RE2& failure_words() {
   return does_not;
 }
 
-// "There is no NaN" is no failure.
+// Whether the words are about a failure: not "there is no NaN".
 bool fails(std::string_view part) {
   static const RE2 none("\\bno (?:NaNs?|errors?|crash\\w*|hangs?|wrong)\\b", any_case());
   std::string words(part);
@@ -105,7 +105,7 @@ bool is_of_both(std::string_view text, size_t at) {
 
 bool is_denied(std::string_view text, size_t at, size_t size) {
   static const RE2 before(
-      "(?:(?:\\b(?:no|not|non|none of|without|neither|instead of|rather than|nor|un|never)|n't)[*_]{0,2}[ -](?:(?:us|hav|need|enabl|sett?|pass)(?:e|ing)? )?(?:an? |the |any |our |my )?(?:\\w+[- .])?|"
+      "(?:(?:\\b(?:no|not|non|none of|without|neither|instead of|rather than|nor|un|never)|n't)[*_]{0,2}[ -](?:(?:use|using|have|need|enable|enabling|set|setting|pass|passing) )?(?:an? |the |any |our |my )?(?:\\w+[- .])?|"
       "\\b(?:removed|dropped|disabled|got rid of) (?:an? |the |any |our |my |all )?)[`'\"]?$",
       any_case()),
       after(

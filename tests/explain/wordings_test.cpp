@@ -61,12 +61,15 @@ TEST_CASE("Wrong results, crashes and hangs in everyday words are known bugs", "
       {"Our PostgreSQL planner builds a new plan for each new shape of query; plan building takes 300 ms. We store "
        "embeddings of a model that ran with cuDNN attention on an H100.",
        ""},
-      {"DataLoader with 4 workers on H100 x 8, cuDNN 9.19, attention model: a worker is killed", ""},
-      {"Our LSTM gives CUDNN_STATUS_EXECUTION_FAILED on a 5090. The part with attention is unaffected.", ""}};
+      {"DataLoader with 4 workers on H100 x 8, cuDNN 9.19, attention model: a worker is killed", ""}};
   for (const Row& row : rows) {
     INFO(row.text);
     CHECK(id_for(row.text) == row.id);
   }
+  CHECK(
+      asked_answer_to("Our LSTM gives CUDNN_STATUS_EXECUTION_FAILED on a 5090. The part with attention is unaffected.")
+          .refusals.at(0)
+          .headline == "It failed in cuDNN or CUDA, but not in attention: the text is about a recurrent network");
 }
 
 TEST_CASE("Refusals by cuDNN in everyday words", "[explain]") {
@@ -128,11 +131,74 @@ TEST_CASE("Refusals and choices of frameworks in everyday words", "[explain]") {
   CHECK(id_for("Does flash-attn 3 run on cuDNN on an H100?").empty());
 }
 
+TEST_CASE("What a working and a failing case share, and which of them failed", "[explain]") {
+  const Row rows[] = {
+      {"Head size 160 in all layers: training on H100 nodes is OK, but the B200 node answers \"no valid engine\" in the "
+       "backward of our cuDNN attention. cuDNN 9.22.0 on both, bf16, causal, 8k tokens.",
+       "head_dim_bprop_other"},
+      {"cuDNN attention, fp8 forward, head dim 128, 32 heads:\nGPU  cuDNN  result\nH100  9.16  ok\nL4  9.16  no engine\n"
+       "Is the L4 fixed by 9.18 as well?",
+       "fp8"},
+      {"cuDNN 9.26 refuses block_mask on my H200, and the GB300 takes it. Is the H200 too old?", "block_mask"},
+      {"Jetson AGX Orin, cuDNN 9.20, training of packed sequences (ragged). The forward plan builds. The backward plan "
+       "doesn't.",
+       "ragged_bprop_gpu"},
+      {"Token by token generation with grouped heads (32 query, 8 kv) and a causal mask. On two A100s with cuDNN 9.20 the "
+       "text is gibberish, on an H100 with the same library it's fine. No paging.",
+       "decode_causal_gqa"},
+      {"Attention with a sink, causal, 16 heads of 128, 2048 tokens, bf16, cuDNN 9.10.2 on an H100 is refused. Why?",
+       "sink"}};
+  for (const Row& row : rows) {
+    INFO(row.text);
+    CHECK(id_for(row.text) == row.id);
+  }
+}
+
+TEST_CASE("A question is answered only if each of its features is read", "[explain]") {
+  CHECK(id_for("Does cuDNN 9.22 attention work on an L40S with fp8, 16 heads of 128, 2048 tokens?") == "fp8");
+  CHECK(id_for("Does cuDNN 9.22 attention work on an H100 with bf16, 16 heads of 128, 2048 tokens?") == "accepted");
+  const explain::TextAnswer unread = asked_answer_to(
+      "Does cuDNN 9.22 support attention with a tree mask on an H100, bf16, 16 heads of 128, 2048 tokens?");
+  CHECK(unread.refusals.empty());
+  CHECK_THAT(unread.missing, ContainsSubstring("\"tree mask\""));
+  // Several GPUs or cuDNNs, or a GPU of another maker.
+  CHECK(id_for("We have H100, L40S and A100. Does cuDNN 9.22 attention run bf16 with 16 heads of 128, 2048 tokens?")
+            .empty());
+  CHECK(id_for("Does cuDNN attention run on Moore Threads S4000? We used it on A800.").empty());
+  CHECK(asked_answer_to(
+            "GB200 and cuDNN 9.10.1, bf16 attention, 24 heads of 128, 4096 tokens: \"SDPA FP16/BF16 forward is "
+            "not supported on cuDNN 9.10.0/9.10.1 due to known bugs.\" Which one do I load?")
+            .refusals.at(0)
+            .next == "use cuDNN 9.10.2 or newer, which takes this call by rule");
+}
+
+TEST_CASE("Lines before an error that forwards them are its causes", "[explain]") {
+  const explain::TextAnswer answer = asked_answer_to(
+      "[DEBUG    | DotProductAttention]: Disabling FusedAttention for context parallelism with softmax_type = learnable "
+      "and cp_comm_type = p2p\nValueError: No dot product attention backend is available for the provided inputs.");
+  REQUIRE_FALSE(answer.refusals.empty());
+  CHECK(answer.refusals.front().id == "te-no-backend");
+  CHECK(answer.refusals.front().next == "use cp_comm_type a2a");
+  REQUIRE(answer.refusals.front().causes.size() == 1);
+  CHECK_THAT(answer.refusals.front().causes.front(), StartsWith("line 1: Disabling FusedAttention"));
+  // Memory that ran out elsewhere is not attention's.
+  const std::string out = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 2.00 GiB.";
+  CHECK(id_for("model.from_pretrained(name, attn_implementation=\"sdpa\")\noptimizer.step()\n" + out).empty());
+  CHECK(id_for("  File \"m.py\", line 3, in forward\n    x = F.scaled_dot_product_attention(q, k, v)\n" + out) ==
+        "out-of-memory-in-attention");
+}
+
 TEST_CASE("A feature that a text denies is not read", "[explain]") {
   const explain::TextAnswer denied = asked_answer_to(
       "Transformer Engine 2.12, H100, no bias, no dropout, causal, 16 heads of 128, 4096 tokens, bf16: is it fused?");
   REQUIRE_FALSE(denied.told.empty());
   CHECK_THAT(denied.told.front(), !ContainsSubstring("bias") && ContainsSubstring("causal"));
+  const explain::TextAnswer list = asked_answer_to(
+      "cuDNN 9.10.2 attention on an A100, bf16, 16 heads of 128, 2048 tokens, without padding mask, ALiBi or attention "
+      "sink. No paged cache, ragged layout or block mask either, and deterministic=False. We removed the bias.");
+  REQUIRE_FALSE(list.told.empty());
+  for (const char* denied_one : {"mask", "alibi", "sink", "paged", "layout", "deterministic", "bias"})
+    CHECK_THAT(list.told.front(), !ContainsSubstring(denied_one));
 }
 
 }  // namespace attnprobe::test::wordings_test
