@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "ask/by_rule.hpp"
 #include "explain/choice.hpp"
 #include "explain/readings.hpp"
 #include "explain/text_answer.hpp"
@@ -61,11 +62,21 @@ bool names_place_of(const rules::KnownBug& bug, const TextFacts& facts) {
          (!cudnns_told(facts).empty() || !rules::depends_on(*rule, "cudnn"));
 }
 
+// Whether every cuDNN of the text that fails has the bug: "9.24.1 still gives Inf" disproves one that ends before it.
+bool has_each_cudnn(const rules::KnownBug& bug, const Asked& asked, const TextFacts& facts) {
+  for (const std::string& named : facts.failing_cudnns)
+    if (const auto version = asking::named_version(named))
+      if (std::ranges::none_of(rules::known_bugs(asked.result.config.spec, *version, asked.result.target.sm),
+                               [&](const auto& one) { return one.id == bug.id; }))
+        return false;
+  return true;
+}
+
 // Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
   if (facts.is_same_elsewhere) return;
   for (const auto& bug : asked.bugs) {
-    if (!names_place_of(bug, facts)) continue;
+    if (!names_place_of(bug, facts) || !has_each_cudnn(bug, asked, facts)) continue;
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
                                       [&](const auto& one) { return one.id == bug.id; });
     if (concerns || answer.bugs.size() < 2)
@@ -201,8 +212,11 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     static_cast<Place&>(*found) = *message;
   } else {
     const bool may_be_refused = facts.may_be_refused();
-    if (asked.first && message == nullptr && may_be_refused && facts.other_gpus.empty() &&
-        (facts.asks_version || asked.is_established || is_told(asked)))
+    // A gate that refuses it with every cuDNN is the answer itself.
+    const bool is_of_gate =
+        asked.first && !asked.first->version.is_known() && std::ranges::any_of(asked.result.frameworks, is_kept_off);
+    if (asked.first && message == nullptr && may_be_refused && facts.other_gpus.empty() && !asked.is_partial &&
+        !is_of_gate && (facts.asks_version || asked.is_established || is_told(asked)))
       found = first_version(asked);
     add_bugs(answer, asked, facts);
     if (found) {
@@ -234,20 +248,22 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
                                  !facts.target().empty() && must_be_selected(asked);
     // Whether cuDNN runs is decided by the framework's order, which add_choice() tells.
     const bool is_of_order = facts.asks_choice && !asked.result.frameworks.empty() && !must_be_selected(asked);
-    const bool is_whole =
-        !is_of_order && !asked.is_partial && !facts.is_unreleased && !facts.is_ambiguous && facts.other_gpus.empty();
+    const bool is_whole = !is_of_order && !asked.is_partial && !facts.is_unreleased && !facts.has_several_cudnns &&
+                          (!facts.has_several_gpus || !asked.also_on.empty()) && facts.other_gpus.empty() &&
+                          (facts.other_operations.empty() || facts.asks_support);
     if (!found && message == nullptr && is_whole && (is_told(asked) || is_general || is_not_selected) &&
         asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
-        (asks_it || is_not_selected || (facts.trouble == Trouble::slow && asked.untold.size() <= 1)))
+        (asks_it || is_not_selected ||
+         (facts.trouble == Trouble::slow && asked.untold.size() <= 1 && facts.other_operations.empty())))
       found = accepted(asked, facts);
     if (!found) {
       if (message == nullptr && !is_established(answer))
-        answer.missing =
-            !asked.unread.empty() && facts.asks
-                ? fmt::format("\"{}\" as a config field (attnprobe help fields)", fmt::join(asked.unread, "\", \""))
-            : !asked.depends_on.empty() ? asked.depends_on
-            : asked.untold.empty()      ? "a cuDNN log of the failing call"
-                                        : fmt::format("{}", fmt::join(asked.untold, ", "));
+        answer.missing = !asked.unread.empty() && facts.asks
+                             ? fmt::format("the meaning of \"{}\" (attnprobe help fields lists what can be asked)",
+                                           fmt::join(asked.unread, "\", \""))
+                         : !asked.depends_on.empty() ? asked.depends_on
+                         : asked.untold.empty()      ? "a cuDNN log of the failing call"
+                                                     : fmt::format("{}", fmt::join(asked.untold, ", "));
       if (!is_told(asked)) answer.asked = answer.command = "";  // the answer is about assumptions
       return;
     }

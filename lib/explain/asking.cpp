@@ -21,6 +21,7 @@
 namespace attnprobe::explain {
 namespace {
 
+constexpr int oldest_sm = 70;  // of the catalogue
 constexpr const char *usual_gpu = "h100", *either_pass = "forward or backward";
 
 asking::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates) {
@@ -173,15 +174,35 @@ void most_told_first(std::vector<rules::KnownBug>& bugs, const std::vector<ToldF
                    [&](const auto& a, const auto& b) { return told.at(a.id) > told.at(b.id); });
 }
 
+// A known bug that the first choice has at execution; "".
+std::string bug_of_first_choice(const answer::Answer& result) {
+  const auto found = std::ranges::find_if(result.warnings, [](const rules::KnownBug& bug) {
+    return !bug.of_other_configs &&
+           (shows_so(bug, Trouble::wrong) || shows_so(bug, Trouble::crash) || shows_so(bug, Trouble::hang));
+  });
+  return found == result.warnings.end() ? "" : found->what;
+}
+
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates) {
   FirstCudnn first;
+  std::vector<std::string> run;  // of excepted releases
   for (const CudnnVersion version : asking::releases_of_cudnn_9()) {
     const auto result = asking::answer_by_rule({question}, {target}, version, options_for(gates)).results.front();
-    if (refusals_of(result).empty()) {
+    const std::string bug = bug_of_first_choice(result);
+    const bool is_accepted = refusals_of(result).empty();
+    if (is_accepted && bug.empty()) {
       if (!first.version.is_known()) first.version = version;
+      if (run.size() < 3)
+        first.excepted.insert(first.excepted.end(), run.begin(), run.end());
+      else
+        first.excepted.push_back(fmt::format("{} to {}", run.front(), run.back()));
+      run.clear();
     } else if (first.version.is_known()) {
-      first.excepted.push_back(version.text());
+      run.push_back(version.text());
+    } else if (is_accepted) {
+      first.before = fmt::format("cuDNN {} has a known bug there: {}", version.text(), bug);
+      first.has_bug = true;
     } else if (!result.frameworks.empty() && !result.frameworks.front().refusals.empty()) {
       first.before = result.frameworks.front().text;
     } else if (!result.requirements.empty()) {
@@ -191,6 +212,7 @@ FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& targ
                                  result.frontend ? result.frontend->version : "");
     }
   }
+  if (!run.empty()) first.excepted.push_back(run.front() + " and newer");
   return first;
 }
 
@@ -209,7 +231,13 @@ CudnnVersion first_later(const answer::Question& question, const answer::Answer&
 
 ChosenGpu gpu_of(const TextFacts& facts) {
   const std::string named = facts.target();
-  return {gpu::simulated_targets(named.empty() ? usual_gpu : named).front(), !named.empty()};
+  ChosenGpu gpu{gpu::simulated_targets(named.empty() ? usual_gpu : named).front(), !named.empty(), false};
+  if (!named.empty() || facts.sms.empty() || facts.sms.front() >= oldest_sm) return gpu;
+  gpu.target = gpu::simulated_targets("t4").front();
+  gpu.target.sm = facts.sms.front();
+  gpu.target.id = fmt::format("sm_{}", gpu.target.sm);
+  gpu.is_named = gpu.is_old = true;
+  return gpu;
 }
 
 std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, const std::vector<gpu::Target>& targets,
@@ -291,7 +319,41 @@ void add_first(Asked& asked, const answer::Question& question, const ChosenGpu& 
 
 }  // namespace
 
-std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& with) try {
+namespace {
+
+// Of several GPUs, the text is about the first one that refuses it, or that has a bug with the text's symptom. Returns
+// the others if all of them take it.
+std::vector<std::string> choose_gpu(ChosenGpu& gpu, const answer::Question& question, const TextFacts& facts,
+                                    const std::vector<rules::ChosenGate>& gates, const AskWith& with,
+                                    std::vector<std::string>& assumed) {
+  constexpr size_t most = 4;
+  if (!facts.has_several_gpus || facts.gpus.size() > most) return {};
+  std::vector<gpu::Target> targets;
+  for (const auto& id : facts.gpus) targets.push_back(gpu::simulated_targets(id).front());
+  std::vector<std::string> takers;
+  const gpu::Target* obstructed = nullptr;
+  for (const auto& result : put({question}, targets, facts, gates, with)) {
+    const bool has_bug = is_failure(facts.trouble) && std::ranges::any_of(result.warnings, [&](const auto& bug) {
+                           return shows_so(bug, facts.trouble);
+                         });
+    if (refusals_of(result).empty() && !has_bug)
+      takers.push_back(result.target.id);
+    else if (obstructed == nullptr)
+      obstructed = &*std::ranges::find(targets, result.target.id, &gpu::Target::id);
+  }
+  if (obstructed != nullptr) {
+    gpu.target = *obstructed;
+    if (!takers.empty())
+      assumed.push_back(fmt::format("it is about {} (not refused on {})", gpu.target.id, fmt::join(takers, ", ")));
+    return {};
+  }
+  std::erase(takers, gpu.target.id);
+  return takers;
+}
+
+}  // namespace
+
+std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& given) try {
   Fields fields;
   for (const ToldField& one : told.fields) set_field(fields, one.field, one.value);
   std::vector<std::string> assumed = told.assumed;
@@ -305,7 +367,10 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
         assumed.push_back(fmt::format("{} {}", usual.words, text_of(usual.value)));
     }
   if (field_of(fields, "seqlen_kv") == nullptr && *field_of(fields, "seqlen_q") == 1) assumed.emplace_back("4096 keys");
-  const ChosenGpu gpu = gpu_of(facts);
+  ChosenGpu gpu = gpu_of(facts);
+  if (!gpu.is_named && !facts.sms.empty()) return std::nullopt;  // a GPU that is not in the catalogue
+  AskWith with = given;
+  with.cudnn = given.cudnn && !gpu.is_old;
   std::vector<std::string> missing;
   for (const Usual* usual : untold)
     if (std::string_view(usual->field) != "pass") missing.emplace_back(usual->words);
@@ -346,6 +411,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
     add_variant("mask", other_mask, {Variant::Of::mask, "without the causal mask"});
   }
   const auto gates = gates_of(told);
+  const auto also_on = choose_gpu(gpu, *question, facts, gates, with, assumed);
   auto results = put(questions, {gpu.target}, facts, gates, with);
   if (results.empty()) return std::nullopt;
   if (!gpu.is_named)
@@ -364,6 +430,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
   asked.unread = told.unread;
+  asked.also_on = also_on;
   asked.is_partial = told.is_partial || !told.unread.empty();
   static const std::set<std::string> plain{"batch",       "heads_q",    "heads_kv", "seqlen_q", "seqlen_kv",
                                            "head_dim_qk", "head_dim_v", "dtype",    "pass"};
@@ -374,7 +441,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
     asked.assumed.push_back(fmt::format("cuDNN {}, which NVIDIA's builds replace", asked.result.cudnn_version.text()));
   complete(asked, facts, gates, with);
   // The command cannot express the other keys of a call.
-  if (told.call.contains("fp8_recipe") || told.call.contains("call")) asked.command.clear();
+  if (gpu.is_old || told.call.contains("fp8_recipe") || told.call.contains("call")) asked.command.clear();
   return asked;
 } catch (const Error&) {
   return std::nullopt;

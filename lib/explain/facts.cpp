@@ -38,7 +38,7 @@ void add_gpus(PlacedFacts& place) {
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
   static const RE2 short_names(
-      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\bGB|[,(|/]) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
+      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\bGB|[,(|/;:]|(?:^|\\n)|\\d ?x) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
   static const RE2 family(
       "\\b(?:[Oo]n|[Mm]y|[Oo]ur|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b|\\b(Volta|Turing|Ampere|Ada|Hopper|volta|turing|ampere|ada|hopper) (?:card|GPU|gpu|node|machine)s?\\b",
@@ -49,8 +49,10 @@ void add_gpus(PlacedFacts& place) {
   static const Worded<int> series[] = {
       {61, "\\b(GTX ?10\\d\\d|10[678]0 ?Ti|Quadro P\\d{3,4}|Tesla P40|P40)\\b"},
       {60, "\\b((?:Tesla )?P100|GP100)\\b"},
+      {53, "\\b(Jetson (?:Nano|TX1))\\b"},
+      {72, "\\b((?:Jetson )?(?:AGX )?Xavier)\\b"},
       {75, "\\b((?:GTX|RTX) ?(?:16|20)\\d\\d(?: ?Ti| ?SUPER)*|20[678]0 ?Ti|TITAN RTX|Quadro RTX \\d{4})\\b"},
-      {86, "\\b(RTX ?30\\d\\d(?: ?Ti| ?SUPER)*|RTX A\\d{4}|A(?:2000|4000|5000|6000|10G|16))\\b"},
+      {86, "\\b(RTX ?30\\d\\d(?: ?Ti| ?SUPER)*|RTX A\\d{4}|A(?:2000|4000|4500|5000|5500|6000|10G|16))\\b"},
       {89, "\\b(RTX ?40\\d\\d(?: ?Ti| ?SUPER| ?D)*)\\b"},
       {120, "\\b((?:RTX ?)?50[5-9]0(?: ?Ti| ?D| ?SUPER)*)\\b"}};
   std::vector<std::pair<size_t, std::string>> found;
@@ -78,11 +80,13 @@ void add_gpus(PlacedFacts& place) {
   for (const auto& [at, id] : found) {
     if (is_left_behind(place, at)) continue;
     present.insert(id);
-    if (sentence_at(place.text, at).ends_with('?')) asked.insert(id);
+    static const RE2 why("\\b(?:why|how come|because|since)\\b", any_case());
+    const std::string_view sentence = sentence_at(place.text, at);
+    if (sentence.ends_with('?') && !has_words(sentence, why)) asked.insert(id);
   }
   if (asked.size() == 1)
     std::stable_partition(found.begin(), found.end(), [&](const auto& one) { return asked.contains(one.second); });
-  place.facts.is_ambiguous = place.facts.is_ambiguous || (asked.size() != 1 && present.size() > 1);
+  place.facts.has_several_gpus = place.facts.has_several_gpus || (asked.size() != 1 && present.size() > 1);
   for (const auto& [at, id] : found) place.add(is_left_behind(place, at) ? place.gpus : place.facts.gpus, id, at);
   for (const Worded<int>& one : series)
     each_match(one.words, place.text, [&](const std::string* name, size_t at) {
@@ -91,7 +95,7 @@ void add_gpus(PlacedFacts& place) {
     });
   static const RE2 others(
       "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|(?:RX ?)?[5-9]\\d00 ?XTX?|RX ?[5-9]\\d00|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
-      "hip(?:Error\\w+|DNN)|Moore Threads|MTT S\\d+|MUSA|Biren|Hygon|Iluvatar|Cambricon|MLU\\d{3}|Kunlun|TPU ?v\\d\\w?|Trainium|Inferentia|Adreno|MetaX|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|XPU|torch-xpu-ops)\\b",
+      "hip(?:Error\\w+|DNN)|(?i:mi[123]\\d\\dx?)|(?i:amd instinct)|Radeon Pro W\\d{4}|W7[89]00|Intel (?:Data Center )?(?:GPU )?Max|Enflame|T-Head|PPU|Moore Threads|MTT S\\d+|MUSA|Biren|Hygon|Iluvatar|Cambricon|MLU\\d{3}|Kunlun|TPU ?v\\d\\w?|Trainium|Inferentia|Adreno|MetaX|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|XPU|torch-xpu-ops)\\b",
       exact_case());
   // Titles, sources, and collect_env's lines for other builds.
   static const Worded<const char*> builds[] = {
@@ -155,13 +159,15 @@ void add_sms(PlacedFacts& place) {
 // "H100, 9.20.": no other program of this world has such versions.
 void add_bare_versions(PlacedFacts& place) {
   static const RE2 bare("(?:^|[\\s(,])(9\\.[12]\\d(?:\\.\\d{1,2})?)(?:[\\s,;:?)]|\\.\\s|\\.?$)", exact_case()),
-      of_prose("\\b(?:with|by|in|from|to|is|on|and|version) (9\\.\\d{1,2}(?:\\.\\d{1,2})?)(?:[\\s,;:?)]|\\.\\s|\\.?$)",
-               any_case()),
+      of_prose("\\b(?:with|by|from|to|and) (9\\.\\d{1,2}(?:\\.\\d{1,2})?)(?:[\\s,;:?)]|\\.\\s|\\.?$)", any_case()),
       of_cudnn("cudnn|\\bsdpa\\b|fused (?:attention|backward|forward)|FusedAttention", any_case());
   if (!place.facts.versions.empty() || !has_words(place.text, of_cudnn)) return;
   const auto take = [&](const std::string* words, size_t at) {
-    static const RE2 amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok)", any_case()),
-        other("(?:release|version|driver|nccl|stack|python|gcc|glibc)(?: is)?\\W?$", any_case());
+    static const RE2 amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok|it/s|e-?\\d|over\\b|points?\\b)",
+                            any_case()),
+        other(
+            "(?:release|version|driver|nccl|stack|python|gcc|glibc|loss|perplexity|ppl|diff|speed-?up|score|rhel|rocky|linux|debian|accuracy|bleu|norm|error|of|was)(?: is| of)?\\W?$",
+            any_case());
     const size_t begin = at - std::min<size_t>(at, 16), end = place.text.find(words[1], at) + words[1].size();
     if (has_words(place.text.substr(end, 12), amount) || has_words(place.text.substr(begin, at + 1 - begin), other))
       return;
@@ -226,6 +232,10 @@ void add_versions(PlacedFacts& place) {
           has_words(place.text.substr(end, 10), or_newer))
         return;
       place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
+      static const RE2 still("\\b(?:still|too|as well|also|the same|both)\\b", any_case());
+      const std::string_view sentence = sentence_at(place.text, at);
+      if (!sentence.ends_with('?') && !is_left_behind(place, at) && has_words(sentence, still))
+        add_fact(place.facts.failing_cudnns, words[1]);
     });
   // "cuDNN 9.25.0 and 9.27.0", "from cuDNN 9.25.1 to 9.27.0".
   static const RE2 others(
@@ -240,7 +250,7 @@ void add_versions(PlacedFacts& place) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
   });
   add_bare_versions(place);
-  place.facts.is_ambiguous = place.facts.is_ambiguous || has_several_versions(place);
+  place.facts.has_several_cudnns = place.facts.has_several_cudnns || has_several_versions(place);
   static const RE2 frontends("\\bcudnn[-_ ]?frontend(?: version)?[ :=v]{1,3}(1\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
                              any_case());
   each_match(frontends, place.text,

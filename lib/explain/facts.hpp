@@ -39,6 +39,7 @@ struct TextFacts {
   std::vector<std::string> graphs;            ///< cudnn-frontend's names of graphs, "Matmul_MUL_Reduction_SUB_…"
   std::vector<std::string> kernels;           ///< of cuDNN, "cudnn_generated_fort_native_sdpa_sm90_flash_bprop_…"
   std::vector<std::string> versions;          ///< of cuDNN, "9.1.0"
+  std::vector<std::string> failing_cudnns;    ///< of them, those with the same trouble: "9.24.1 still gives Inf"
   std::vector<std::string> frontends;         ///< releases of cudnn-frontend, "1.28"
   std::vector<std::string> frameworks;        ///< with their releases, in the form of --framework: "torch==2.11"
   std::set<std::string> nvidia_builds;        ///< those of NVIDIA's containers, with another cuDNN
@@ -46,18 +47,19 @@ struct TextFacts {
   std::map<std::string, int64_t> lines;       ///< line of each fact's first mention
   bool speaks_of_attention = false;           ///< the text mentions attention
   bool speaks_of_cudnn = false;
-  bool asks = false;               ///< the text contains a question
-  bool has_frames = false;         ///< lines of a Python traceback
-  bool asks_support = false;       ///< a question asks whether cuDNN's attention is supported
-  bool asks_other = false;         ///< a question asks why, which or how much, which a yes does not answer
-  bool asks_version = false;       ///< a question asks which cuDNN an attention needs
-  bool asks_choice = false;        ///< a question asks when cuDNN is used, or how to switch it on or off
-  bool runs_another = false;       ///< another kernel runs where cuDNN was expected: "still flash, not cuDNN"
-  bool is_same_elsewhere = false;  ///< other kernels have the same trouble
-  bool is_ambiguous = false;       ///< several GPUs or cuDNNs, of which no question names one
-  bool is_unreleased = false;      ///< of a build between two releases, such as a nightly one: its rules are unknown
-  bool is_slow_each_call = false;  ///< the text says so of every call, not only of a new shape
-  bool has_error = false;          ///< a line such as the last one of a traceback, "ValueError: …"
+  bool asks = false;                ///< the text contains a question
+  bool has_frames = false;          ///< lines of a Python traceback
+  bool asks_support = false;        ///< a question asks whether cuDNN's attention is supported
+  bool asks_other = false;          ///< a question asks why, which or how much, which a yes does not answer
+  bool asks_version = false;        ///< a question asks which cuDNN an attention needs
+  bool asks_choice = false;         ///< a question asks when cuDNN is used, or how to switch it on or off
+  bool runs_another = false;        ///< another kernel runs where cuDNN was expected: "still flash, not cuDNN"
+  bool is_same_elsewhere = false;   ///< other kernels have the same trouble
+  bool has_several_gpus = false;    ///< and no question names one of them
+  bool has_several_cudnns = false;  ///< likewise
+  bool is_unreleased = false;       ///< of a build between two releases, such as a nightly one: its rules are unknown
+  bool is_slow_each_call = false;   ///< the text says so of every call, not only of a new shape
+  bool has_error = false;           ///< a line such as the last one of a traceback, "ValueError: …"
   Trouble trouble = Trouble::none;
   Raised raised;
 

@@ -30,6 +30,10 @@ class Reader {
     std::vector<std::pair<size_t, size_t>> read;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       if (is_other_case(at) || is_demanded(text_, at)) return;
+      // The end of another number: "1.5k keys".
+      if (at > 1 && text_[at - 1] == '.' && std::isdigit(static_cast<unsigned char>(text_[at])) != 0 &&
+          std::isdigit(static_cast<unsigned char>(text_[at - 2])) != 0)
+        return;
       words_ = words[0];
       at_ = at;
       if (take(words)) read.emplace_back(at, words[0].size());
@@ -53,8 +57,11 @@ class Reader {
     bool found = false;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
       // A pattern may begin with the character before the word: " bias".
-      at += !words[0].empty() && std::isalnum(static_cast<unsigned char>(words[0].front())) == 0 ? 1 : 0;
-      const size_t size = words[0].size();
+      std::string_view word = words[0];
+      const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+      for (; word.size() > 1 && !is_letter(word.front()) && word.front() != '-'; word.remove_prefix(1)) ++at;
+      while (word.size() > 1 && !is_letter(word.back())) word.remove_suffix(1);
+      const size_t size = word.size();
       if (is_further(text_, at)) question.is_partial = true;
       if (found || (is_other_case(at) && !is_of_both(text_, at)) || is_aside(text_, at) ||
           (states && is_demanded(text_, at)) || is_denied(text_, at, size))
@@ -72,6 +79,9 @@ class Reader {
     const std::string_view begin = sentence.substr(0, static_cast<size_t>(text_.data() + at_ - sentence.data()));
     return begin.substr(begin.size() - std::min<size_t>(begin.size(), 64));
   }
+
+  /// The page as prose, without what was read.
+  std::string_view rest() const { return text_; }
 
   /// The words of the last match.
   const std::string& words() const { return words_; }

@@ -75,7 +75,9 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
     const bool is_newer = result.from && result.from->version > result.cudnn_version;
     refusal.next = is_newer ? fmt::format("use cuDNN {} or newer", result.from->version.text())
                             : fmt::format("use {}", first.needs);
-    if (first.needs.starts_with("what no")) refusal.next = result.root_cause ? result.root_cause->in_general : "";
+    // Another rule or a bug may keep the older cuDNN from it.
+    if (first.needs.starts_with("what no") || first.needs.starts_with("a cuDNN before"))
+      refusal.next = result.root_cause ? result.root_cause->in_general : "";
     refusal.source = first.source.text;
     return refusal;
   }
@@ -172,10 +174,11 @@ Refusal possible_bug(const BugInText& bug) {
 Refusal first_version(const Asked& asked) {
   const FirstCudnn& first = *asked.first;
   const answer::Answer& result = asked.result;
-  std::string headline = !first.version.is_known() ? "No known cuDNN takes this attention"
-                         : first.before.empty()
-                             ? "Every known cuDNN 9 takes this attention"
-                             : fmt::format("This attention needs cuDNN {} or newer", first.version.text());
+  std::string headline =
+      !first.version.is_known() ? (first.has_bug ? "No known cuDNN takes this attention without a known bug"
+                                                 : "No known cuDNN takes this attention")
+      : first.before.empty()    ? "Every known cuDNN 9 takes this attention"
+                                : fmt::format("This attention needs cuDNN {} or newer", first.version.text());
   if (!first.excepted.empty()) headline += fmt::format(", except {}", fmt::join(first.excepted, ", "));
   headline += fmt::format(": {}{}on {}, by rule", first.is_forward_only ? "the forward pass " : "",
                           result.frameworks.empty() ? "" : fmt::format("with {} ", result.frameworks.front().title),
@@ -189,9 +192,13 @@ Refusal first_version(const Asked& asked) {
 Refusal accepted(const Asked& asked, const TextFacts& facts) {
   const answer::Answer& result = asked.result;
   const bool by_name = must_be_selected(asked);
-  const std::string supports = fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
-                                           is_told(asked) ? "this attention" : "attention of usual sizes",
-                                           result.target.id, result.by_rule ? ", by rule" : "");
+  const bool is_head_dim_untold = std::ranges::find(asked.untold, "the head dimension") != asked.untold.end();
+  std::vector<std::string> gpus = asked.also_on;
+  gpus.insert(gpus.begin(), result.target.id);
+  const std::string supports =
+      fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
+                  is_told(asked) && !is_head_dim_untold ? "this attention" : "attention of usual sizes",
+                  fmt::join(gpus, ", "), result.by_rule ? ", by rule" : "");
   Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN", supports);
   if (by_name && (facts.asks_choice || facts.runs_another || facts.trouble == Trouble::slow)) {
     refusal.headline = result.frameworks.front().text;

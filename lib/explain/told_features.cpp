@@ -155,7 +155,7 @@ void read_features(Reader& reader) {
                    dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?\\(?(0?\\.\\d+)");
   static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b");
   // An observation.
-  static const RE2 observed = any("\\b(?:is|are|was|were) (?:fully |always )?deterministic\\b");
+  static const RE2 observed = any("\\b(?:is|are|was|were) (?:it |this |that |fully |always )*deterministic\\b");
   for (const RE2* other : {&of_convolutions, &observed})
     reader.each(*other, [](const std::string*) { return true; });  // not read as attention's
   if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
@@ -180,13 +180,50 @@ void read_features(Reader& reader) {
     });
 }
 
+namespace {
+
+// Whether a field has this number.
+bool has_number(const Json& value, int64_t number) {
+  if (value.is_number()) return value == number;
+  return value.is_structured() && std::ranges::any_of(value, [&](const Json& one) { return has_number(one, number); });
+}
+
+// A size that stands in the question, and that no field has: "16 heads x 256".
+void find_unread_sizes(Reader& reader) {
+  static const RE2 size("(?:^|[^\\w.-])(\\d{1,7})(k?)(?:[^\\w.%-]|\\.\\s|\\.?$|-d|-wide)", any_case()),
+      other_before(
+          "(?:driver|cuda|python|ubuntu|debian|linux|rhel|rocky|windows|version|release|v|#|issue|pr|step|epoch|layers?|line|error|code|rank|rtx|gtx|pro|multiples? of|page|blocks?|top|fa|pytorch|torch|jax|gb|series|seed|since|year|november|october|september)[- :=#(]{0,3}$",
+          any_case()),
+      other_after(
+          "^ ?(?:x |[GMTK]i?B|gb|ms\\b|s\\b|sec|min|hours?|days?|gpus?|nodes?|cards?|machines?|layers?|steps?|epochs?|workers?|times|W\\b|watts?|sms\\b|multiprocessors|bits?\\b|-?bit|years?|weeks?|ranks?|cores|threads|iterations?|runs?|ti\\b|super\\b|ada\\b|series|TFLOP)",
+          any_case());
+  ToldQuestion& question = reader.question;
+  const std::string_view page = reader.rest();
+  each_match(size, page, [&](const std::string* words, size_t at) {
+    const size_t begin = page.find(words[1], at), end = begin + words[1].size() + words[2].size();
+    const std::string_view sentence = sentence_at(page, begin);
+    const bool is_of_question = sentence.ends_with('?') || sentence.find('\x01') != std::string_view::npos;
+    const int64_t number = parse_number<int64_t>(words[1]).value_or(0) * (words[2].empty() ? 1 : 1024);
+    if (!is_of_question || number < 3 ||
+        has_words(page.substr(begin - std::min<size_t>(begin, 20), std::min<size_t>(begin, 20)), other_before) ||
+        has_words(page.substr(end, 20), other_after))
+      return;
+    const bool is_known = std::ranges::any_of(question.fields, [&](const ToldField& one) {
+      return has_number(one.value, number) || has_number(one.value, number - 1);
+    });
+    if (!is_known && question.unread.size() < 3) question.unread.push_back(words[1] + words[2]);
+  });
+}
+
+}  // namespace
+
 void find_unread(Reader& reader) {
   static const Worded<const char*> features[] = {
       {"softcap", "\\bsoft[- _]?cap\\w*"},
       {"dropout", "\\bdropout\\b"},
       {"mask", "\\bsliding[- _]window\\w*|\\bwindowed attention"},
       {"",
-       "\\b(?:tree mask|speculative decoding|int4|int8|(?:NV|MX)?FP4|fp64|float64|double precision|document mask|overrid\\w+ shapes?|dynamic shapes?|(?:t|bs|sb)3hd|interleaved|dilated|transposed|non-?contiguous|strided|prefix sums|base[- ]2)\\b"}};
+       "\\b(?:tree mask|speculative decoding|int4|int8|(?:NV|MX)?FP4|fp64|float64|double precision|document mask|overrid\\w+ shapes?|dynamic (?:shapes?|sizes?)|sigmoid|prefix[- ]LM|chunk(?:ed|s) of|top-?k|sparse|block[- ]diagonal|double backward|second derivative|(?:t|bs|sb)3hd|interleaved|dilated|transposed|non-?contiguous|strided|prefix sums|base[- ]2)\\b"}};
   ToldQuestion& question = reader.question;
   for (const auto& [field, words] : features) {
     const auto told =
@@ -198,6 +235,7 @@ void find_unread(Reader& reader) {
         question.fields, [&](const ToldField& one) { return one.words.find(reader.words()) != std::string::npos; });
     if (!is_in_field) question.unread.push_back(reader.words());
   }
+  find_unread_sizes(reader);
 }
 
 }  // namespace attnprobe::explain

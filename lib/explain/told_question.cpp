@@ -195,7 +195,7 @@ void read_pairs(Reader& reader) {
       {"heads_q", "heads_kv", any("\\b(?:heads|gqa) ?=? ?(\\d{1,4})[/x](\\d{1,4})\\b")},
       {"heads_q", "heads_kv", any("\\bh[ =]{1,3}(\\d{1,4})/(\\d{1,4})\\b|\\b(\\d{1,4})/(\\d{1,4}) heads\\b")},
       {"heads_q", "heads_kv",
-       any("\\b(\\d{1,4}) (?:query|q)(?: heads)?,? (?:and )?(\\d{1,4}) (?:kv|k/v|key)(?: heads)?\\b")},
+       any("\\b(\\d{1,4}) (?:query|q|heads)(?: heads)? ?(?:[,/]|over|with|and|on)? ?(?:and )?(?:GQA )?(\\d{1,4})(?: ?(?:kv|k/v|key)(?: heads)?\\b)")},
       {"seqlen_q", "seqlen_kv", any("\\b(\\d{2,6}) ?x ?(\\d{2,6})(?: tokens| scores|,|\\.| attention)")},
       {"heads_q", "head_dim_qk", any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b")},
       {"batch", "seqlen_q", any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b")}};
@@ -221,8 +221,11 @@ void read_sizes(Reader& reader) {
       {"head_dim_qk", 1024,
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
       {"head_dim_qk", 1024,
-       "\\b(\\d{2,4}) per head\\b|\\b(\\d{2,4})[ -]dim(?:ensional)? heads?\\b|\\bheads of (\\d{2,4})\\b"},
-      {"head_dim_qk", 1024, "\\b(?:d_qk|D|d) ?= ?(\\d{2,4})\\b|\\bd(64|80|96|112|128|160|192|256)\\b", exact_case()},
+       "\\b(\\d{2,4}) per head\\b|\\b(\\d{2,4})[ -]dim(?:ensional)? heads?\\b|\\bheads (?:of|of size|x|\\*) (\\d{2,4})\\b"},
+      {"head_dim_qk", 1024, "\\b(\\d{2,4})-wide heads?\\b|\\bdim_head ?[=:]? ?(\\d{2,4})\\b"},
+      {"head_dim_qk", 1024,
+       "\\b(?:d_qk|D|d|Dh) ?= ?(\\d{2,4})\\b|\\bd_qk (\\d{2,4})\\b|\\bd ?(64|80|96|112|128|160|192|256)\\b",
+       exact_case()},
       {"heads_kv", 1024,
        "\\b(?:h_?kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_gqa_groups|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
@@ -230,7 +233,7 @@ void read_sizes(Reader& reader) {
       {"heads_q", 1024,
        "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"block", 100'000,
-       "\\b(\\d{1,5}) tokens (?:to|per|in|a|each) (?:a |the |each )?(?:block|page)\\b|\\b(?:page|block)[_ -]?size(?: ?(?:of|is|=|==|:))* ?(\\d{1,5})\\b|\\b(?:pages|blocks) of (\\d{1,5})\\b"},
+       "\\b(\\d{1,5}) tokens (?:to|per|in|a|each) (?:a |the |each )?(?:block|page)\\b|\\b(?:page|block)[_ -]?size(?: ?(?:of|is|=|==|:))* ?(\\d{1,5})\\b|\\b(?:pages|blocks|page) (?:of )?(\\d{1,5})\\b"},
       {"batch", 1'000'000,
        "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,3}(?:,\\d{3})+|\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,3},\\d{3}|\\d{1,5}) (?:sequences|prompts|requests)\\b"},
       {"seqlen_q", most_size,
@@ -238,7 +241,8 @@ void read_sizes(Reader& reader) {
       {"seqlen_kv", most_size,
        "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv?|(?:max_)?seq_?len_?kv?|kv?_len|skv?)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
       {"length", most_size,
-       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b|\\bseq ?=? ?(\\d{2,7})\\b"},
+       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_?len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b"},
+      {"length", most_size, "\\bseq(?:uence)? ?=? ?(\\d{2,7})\\b|\\b(\\d[\\d,]{1,8}) (?:frames|positions)\\b"},
       {"length", most_size, "\\b(\\d{1,4}k) (?:sequence length|sequences|context)\\b"},
       {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
       {"length", most_size, "\\b(?:S|L|T|s) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
@@ -248,8 +252,10 @@ void read_sizes(Reader& reader) {
   for (const SizeForm& form : forms) {
     std::string field = form.field;
     if (field == "length") {
-      if (!reader.question.tells("seqlen_q") && !reader.says(of_images) && reader.says(decode))
+      if (!reader.question.tells("seqlen_q") && !reader.says(of_images) && reader.says(decode)) {
         reader.set("seqlen_q", 1);
+        if (!reader.question.tells("pass")) reader.set("pass", "fprop");
+      }
       field = reader.question.tells("seqlen_q") ? "seqlen_kv" : "seqlen_q";
     }
     reader.each(form.words, [&](const std::string* words) {
@@ -346,7 +352,10 @@ ToldQuestion read_question(std::string_view page, const TextFacts& facts) {
     Reader of_both(page, true);
     read_fields(of_both, page, facts);
     for (ToldField& field : of_both.question.fields)
-      if (!question.tells(field.field)) question.fields.push_back(std::move(field));
+      if (!question.tells(field.field)) {
+        question.fields.push_back(std::move(field));
+        question.is_partial = true;
+      }
   }
   find_unread(reader);
   return question;

@@ -28,7 +28,7 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 
 const RE2& works_words() {
   static const RE2 works(
-      "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was) (?:fine|right|correct|"
+      "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was|were) (?:fine|right|correct|"
       "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\btrains(?:[,.;)]|$| fine| well)|\\b(?:also|prints) 0\\b|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
       // A verdict in a list or a table: "H100: ok", "9.20 good, 9.21 hangs", "| passed |".
       "(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
@@ -38,7 +38,7 @@ const RE2& works_words() {
 
 const RE2& failure_words() {
   static const RE2 does_not(
-      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
+      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|garbage|gibberish|deviat|turns? (?:it |them )?down|throws|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
       "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bbad\\b|\\bnone\\b|"
       "\\bno (?:engine|plan|kernel|execution)|\\bnot?\\s*(?:[,.;)|]|$)|\xe2\x9c[\x97\x98]|\xe2\x9d\x8c|"
       "\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
@@ -68,7 +68,7 @@ namespace {
 // "Does it work with a window?", "whether fp8 runs there": a question about it, not a working case.
 bool is_asked(std::string_view text, size_t at, std::string_view half) {
   static const RE2 in_question(
-      "\\b(?:does|do|did|can|could|will|would|should)\\b[^,;]*\\b(?:works?|runs?|pass|finish|succeed|takes?|be fine)\\b|^\\W*(?:and |so |now )?(?:is|are)\\b",
+      "\\b(?:does|do|did|can|could|will|would|should)\\b[^,;]*\\b(?:works?|runs?|pass|finish|succeed|takes?|be fine)\\b|^\\W*(?:and |so |now )?(?:is|are|which|what)\\b",
       any_case()),
       indirect("\\b(?:whether|(?:know|see|sure|wonder\\w*|ask|tell me|check) if)\\b", any_case());
   return has_words(half, indirect) || (sentence_at(text, at).ends_with('?') && has_words(half, in_question));
@@ -109,7 +109,7 @@ bool is_denied(std::string_view text, size_t at, size_t size) {
       "\\b(?:removed|dropped|disabled|got rid of) (?:an? |the |any |our |my |all )?)[`'\"]?$",
       any_case()),
       after(
-          "^\\w*[`'\"]{0,2}(?: (?:is|are|was|were))? (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not\\b|"
+          "^\\w*[`'\"]{0,2}(?: (?:is|are|was|were))? (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not (?:set|used|enabled|on|passed|given|there|needed|involved|active)\\b|"
           "^\\w*[`'\"]{0,2} ?(?:=|==|:) ?[`'\"]?(?:False|None|no|off|0(?:\\.0+)?)\\b(?:[^.\\d]|\\.\\s|\\.?$)",
           any_case());
   // Of a list: "no dropout, bias or sink".
@@ -120,7 +120,17 @@ bool is_denied(std::string_view text, size_t at, size_t size) {
       removes("\\b(?:removed|dropped)\\b[^,;]* and (?:the )?$", any_case());
   const auto last = [&](size_t most) { return text.substr(at - std::min(at, most), std::min(at, most)); };
   const std::string_view rest = text.substr(std::min(at + size, text.size()), 64), clause = last(64);
-  if (has_words(last(32), before) || has_words(rest, after)) return true;
+  // "Can't drop ALiBi", "Isn't fp8 possible?"
+  static const RE2 keeps(
+      "(?:n't|\\bnot|\\bcannot|\\bnever) (?:\\w+ )?(?:drop|remove|disable|avoid|give up|do without|live without|switch off) (?:an? |the |any |our |my )?$",
+      any_case()),
+      negates("(?:\\bnot|\\bnever|n't)[ -](?:an? |the |any )?(?:\\w+[- .])?$|\\b(?:is|are) there no ", any_case()),
+      uses("(?:n't|\\bnot) (?:use|using|have|need|enable|set|pass)\\b|\\b(?:with|and) no ", any_case());
+  if (has_words(last(40), keeps)) return false;
+  const bool is_negative_question =
+      sentence_at(text, at).ends_with('?') && has_words(last(32), negates) && !has_words(last(32), uses);
+  if (!is_negative_question && has_words(last(32), before)) return true;
+  if (has_words(rest, after)) return true;
   return (has_words(clause, list) &&
           (has_words(clause, is_last) || (clause.ends_with(", ") && has_words(rest, goes_on)))) ||
          has_words(clause, removes);
@@ -157,7 +167,10 @@ bool is_demanded(std::string_view text, size_t at) {
       "(?:^|[^-\\w])only\\b[^.;:!?,]{0,48}$|"
       "(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
       any_case());
-  static const RE2 own("\\b(?:we|i) need\\b[^.;:!?\\n]{0,40}\\bon (?:an? |the |our )?$", any_case()),
+  static const RE2 own(
+      "\\b(?:(?:which|that|models?|layers?|calls?|attention) (?:also |really |still )?(?:needs?|requires?)|(?:do|does|did) (?:we|i|you) (?:need|require))\\b[^.;:!?\\n]{0,48}$|"
+      "\\b(?:we|i) need\\b[^.;:!?\\n]{0,40}\\bon (?:an? |the |our )?$",
+      any_case()),
       ours("\\b(?:we|i|you|they) only\\b[^.;:!?\\n]{0,48}$", any_case());
   const size_t begin = at - std::min(at, reach);
   const std::string_view before = text.substr(begin, at - begin);

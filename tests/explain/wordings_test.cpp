@@ -162,7 +162,13 @@ TEST_CASE("A question is answered only if each of its features is read", "[expla
   CHECK(unread.refusals.empty());
   CHECK_THAT(unread.missing, ContainsSubstring("\"tree mask\""));
   // Several GPUs or cuDNNs, or a GPU of another maker.
-  CHECK(id_for("We have H100, L40S and A100. Does cuDNN 9.22 attention run bf16 with 16 heads of 128, 2048 tokens?")
+  const std::string several = "We have H100, L40S and A100. Does cuDNN 9.22 attention run ";
+  CHECK_THAT(asked_answer_to(several + "bf16 with 16 heads of 128, 2048 tokens?").refusals.at(0).headline,
+             ContainsSubstring("supports this attention on h100, l40s, a100"));
+  CHECK(id_for(several + "fp8 with 16 heads of 128, 2048 tokens?") == "fp8");
+  CHECK(id_for("Does cuDNN 9.10 run attention on a GTX 1080 Ti, fp16, 16 heads of 64, 1024 tokens?") == "architecture");
+  CHECK(id_for("Isn't fp8 attention possible on an L40S with cuDNN 9.22, 16 heads of 128, 2048 tokens?") == "fp8");
+  CHECK(id_for("Does cuDNN 9.22 take bf16 attention with 16 heads of 128, 2048 tokens and 77 of them on an H100?")
             .empty());
   CHECK(id_for("Does cuDNN attention run on Moore Threads S4000? We used it on A800.").empty());
   CHECK(asked_answer_to(
