@@ -322,7 +322,7 @@ void add_first(Asked& asked, const answer::Question& question, const ChosenGpu& 
 namespace {
 
 // Of several GPUs, the text is about the first one that refuses it, or that has a bug with the text's symptom. Returns
-// the others if all of them take it.
+// the others if all of them support it.
 std::vector<std::string> choose_gpu(ChosenGpu& gpu, const answer::Question& question, const TextFacts& facts,
                                     const std::vector<rules::ChosenGate>& gates, const AskWith& with,
                                     std::vector<std::string>& assumed) {

@@ -37,7 +37,7 @@ struct FirstCudnn {
   CudnnVersion version;               ///< the first one; unknown: none
   std::string before;                 ///< why the one before it does not; "" if there is none
   std::vector<std::string> excepted;  ///< later ones that do not, or that have a known bug: "9.14.0 to 9.17.1"
-  bool has_bug = false;               ///< an earlier one takes it, with a known bug
+  bool has_bug = false;               ///< an earlier one supports it, with a known bug
   bool is_forward_only = false;       ///< the text names no pass, and the backward pass was not asked
 };
 
@@ -55,7 +55,7 @@ struct Asked {
   bool is_plain = false;              ///< the text tells sizes and types, but no features
   bool is_partial = false;            ///< the text asks about further features, or about unread ones
   std::vector<std::string> unread;    ///< the words for those
-  std::vector<std::string> also_on;   ///< further GPUs of the text that take it too, if it names several
+  std::vector<std::string> also_on;   ///< the text's other GPUs, if all of them support it
   bool is_selected = false;           ///< the text names the setting that selects cuDNN
   bool is_other_cudnn = false;        ///< the answering version is not the text's, or not the one that its framework
                                       ///< ships
