@@ -437,6 +437,12 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   asked.is_plain = std::ranges::all_of(told.fields, [](const ToldField& one) { return plain.contains(one.field); });
   asked.untold = std::move(missing);
   if (!gates.empty() && told.framework.find("==") == std::string::npos) assume_release(asked, gates.front(), facts);
+  // The rules of the nearest known release, where they changed, are not those of the text's.
+  for (const auto& gate : asked.result.frameworks)
+    if (!told.framework_note.empty() && !gate.refusals.empty() && !gate.refused_since.empty()) {
+      asked.is_established = false;
+      if (asked.depends_on.empty()) asked.depends_on = fmt::format("the rules of that release of {}", gate.title);
+    }
   if (facts.nvidia_builds.contains(told.framework) && facts.versions.empty())
     asked.assumed.push_back(fmt::format("cuDNN {}, which NVIDIA's builds replace", asked.result.cudnn_version.text()));
   complete(asked, facts, gates, with);

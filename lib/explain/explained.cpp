@@ -25,11 +25,6 @@ struct Meaning {
   std::string example = {}, seen = {};
 };
 
-// "packed sequences on sm_… with cuDNN …"
-std::string without_values(const std::string& text) {
-  return rules::filled(text, [](const std::string&) { return std::string("…"); });
-}
-
 std::string in_lines(const std::string& id, const Meaning& meaning, size_t width) {
   constexpr size_t indent = 10;
   std::string text = id + "\n" + report::wrapped(meaning.what, 2, width);

@@ -187,6 +187,10 @@ Message message_of(const rules::FrameworkGate& gate, const std::vector<const rul
   message.means =
       fmt::format("{} gives this message for {} different reasons and does not say which.", gate.title, rules.size());
   message.next = "ask about the call itself, with its shape, release and GPU";
+  constexpr size_t most_listed = 3;
+  if (rules.size() <= most_listed)
+    for (const auto* rule : rules)
+      message.causes.push_back({fmt::format("{}: {}", without_values(rule->what), rule->change)});
   message.says_why = false;
   message.versions = {""};
   return message;
@@ -265,6 +269,10 @@ std::string words_of_reason(const answer::KnownReason& reason) {
   const std::string& longest =
       two_parts ? (reason.begins.size() > reason.match.size() ? reason.begins : reason.match) : words;
   return longest.size() < 8 ? "" : longest;
+}
+
+std::string without_values(const std::string& text) {
+  return rules::filled(text, [](const std::string&) { return std::string("…"); });
 }
 
 const std::vector<Message>& messages() {

@@ -86,6 +86,9 @@ Layer layer_of(answer::Category category);
 /// The words that identify a reason in a text; "" if only a status or a heading identifies it.
 std::string words_of_reason(const answer::KnownReason& reason);
 
+/// A rule's words without the values of a call: "head dimension …" for "head dimension {head_dim_qk}".
+std::string without_values(const std::string& text);
+
 /// Each throws Error(internal) if the built-in data is broken.
 const std::vector<Message>& messages();
 const std::vector<Message>& reports();
