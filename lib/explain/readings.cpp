@@ -184,7 +184,7 @@ Refusal first_version(const Asked& asked) {
                           result.frameworks.empty() ? "" : fmt::format("with {} ", result.frameworks.front().title),
                           result.target.id);
   Refusal refusal = reading("first-cudnn", Layer::cudnn_engine, "cuDNN", headline);
-  if (!first.before.empty()) refusal.means = fmt::format("{}.", first.before);
+  if (!first.before.empty()) refusal.means = first.before + (first.before.ends_with('.') ? "" : ".");
   refusal.source = "by rule";
   return refusal;
 }

@@ -124,7 +124,9 @@ bool is_denied(std::string_view text, size_t at, size_t size) {
   static const RE2 keeps(
       "(?:n't|\\bnot|\\bcannot|\\bnever) (?:\\w+ )?(?:drop|remove|disable|avoid|give up|do without|live without|switch off) (?:an? |the |any |our |my )?$",
       any_case()),
-      negates("(?:\\bnot|\\bnever|n't)[ -](?:an? |the |any )?(?:\\w+[- .])?$|\\b(?:is|are) there no ", any_case()),
+      negates(
+          "(?:^|[,;:] |\\b(?:and|but|or|so|why) )\\W*(?:is|are|does|do|can|could|will|would|did)(?:n't|(?: \\w+)? not) (?:an? |the |any )?(?:\\w+[- .])?$|\\b(?:is|are) there no ",
+          any_case()),
       uses("(?:n't|\\bnot) (?:use|using|have|need|enable|set|pass)\\b|\\b(?:with|and) no ", any_case());
   if (has_words(last(40), keeps)) return false;
   const bool is_negative_question =

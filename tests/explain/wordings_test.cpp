@@ -178,6 +178,19 @@ TEST_CASE("A question is answered only if each of its features is read", "[expla
             .next == "use cuDNN 9.10.2 or newer, which takes this call by rule");
 }
 
+TEST_CASE("The cuDNN that an attention needs has none of its known bugs", "[explain]") {
+  CHECK(asked_answer_to("What is the minimum cuDNN for attention over a paged KV cache on an RTX 5090?")
+            .refusals.at(0)
+            .headline ==
+        "No known cuDNN takes this attention without a known bug: the forward pass on rtx5090, by rule");
+  const explain::TextAnswer window = asked_answer_to(
+      "Which cuDNN do I need for attention over 2048 keys with a sliding window of 256, not causal, fp16, forward only, 8 "
+      "heads of 64, on an H100?");
+  REQUIRE_FALSE(window.refusals.empty());
+  CHECK_THAT(window.refusals.front().headline, ContainsSubstring("9.14.0"));
+  CHECK(id_for("Which cuDNN do I need for attention with a tree mask on an H100?").empty());
+}
+
 TEST_CASE("Lines before an error that forwards them are its causes", "[explain]") {
   const explain::TextAnswer answer = asked_answer_to(
       "[DEBUG    | DotProductAttention]: Disabling FusedAttention for context parallelism with softmax_type = learnable "
