@@ -87,14 +87,15 @@ struct Examples {
 };
 
 struct RequirementRule {
-  Requirement entry;                   ///< without `text`, which depends on the problem
-  Json when;                           ///< which problems use the feature
-  CudnnVersion cudnn_from;             ///< the first version with the feature; unknown: any
-  CudnnVersion cudnn_below;            ///< the first version without the feature again; unknown: none
-  bool never = false;                  ///< no version has the feature
-  bool is_plural = false;              ///< "grouped heads need"
-  std::string needs_cudnn, needs_gpu;  ///< in words: "cuDNN 9.9.0 or newer, but older than 9.26.1", "Hopper or newer"; ""
-  Json sm;                             ///< condition on the flat problem; null: any GPU
+  Requirement entry;         ///< without `text`, which depends on the problem
+  Json when;                 ///< which problems use the feature
+  CudnnVersion cudnn_from;   ///< the first version with the feature; unknown: any
+  CudnnVersion cudnn_below;  ///< the first version without the feature again; unknown: none
+  bool never = false;        ///< no version has the feature
+  bool is_plural = false;    ///< "grouped heads need"
+  std::string needs_cudnn,
+      needs_gpu;  ///< in words: "cuDNN 9.9.0 or newer, but older than 9.26.1", "Hopper or newer"; ""
+  Json sm;        ///< condition on the flat problem; null: any GPU
   Examples examples;
 };
 

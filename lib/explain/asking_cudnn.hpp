@@ -1,0 +1,29 @@
+// What asking.cpp needs to ask, and to read answers. Only for the files that ask.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ask/ask.hpp"
+#include "explain/asking.hpp"
+
+namespace attnprobe::explain {
+
+/// Support checks of the heuristics' choices only.
+asking::PlanOptions options_for(const std::vector<rules::ChosenGate>& gates);
+
+/// The ids of the refusals, which do not depend on sizes; empty if accepted.
+std::vector<std::string> refusals_of(const answer::Answer& result);
+
+/// Whether the bug has this symptom.
+bool shows_so(const rules::KnownBug& bug, Trouble trouble);
+
+/// By rule, the first cuDNN 9 that neither refuses it nor has a known bug there.
+FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
+                       const std::vector<rules::ChosenGate>& gates);
+
+/// By rule, the first later cuDNN with which nothing refuses it; unknown: none.
+CudnnVersion first_later(const answer::Question& question, const answer::Answer& refused,
+                         const std::vector<rules::ChosenGate>& gates);
+
+}  // namespace attnprobe::explain
