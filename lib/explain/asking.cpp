@@ -268,7 +268,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   const bool is_forward_only =
       std::ranges::any_of(untold, [](const Usual* usual) { return std::string_view(usual->field) == "pass"; });
   add_first(asked, *question, gpu, gates, facts, is_forward_only);
-  if (asked.is_established && asked.result.frontend && asked.result.frontend->refuses)
+  if (asked.is_established &&
+      (!asked.result.requirements.empty() || (asked.result.frontend && asked.result.frontend->refuses)))
     asked.lifted_by = first_later(*question, asked.result, gates);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;

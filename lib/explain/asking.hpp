@@ -61,7 +61,7 @@ struct Asked {
                                       ///< ships
   std::string by_rules_of;            ///< assumptions about the framework's release; ""
   std::optional<FirstCudnn> first;    ///< if the text asks for it, or names no cuDNN for its refusal
-  CudnnVersion lifted_by;             ///< of cudnn-frontend's refusal: a later cuDNN without it; unknown: none
+  CudnnVersion lifted_by;             ///< a later cuDNN without the refusal and without a known bug; unknown: none
   std::string command;                ///< the command that repeats the question
 };
 

@@ -101,11 +101,12 @@ FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& targ
 
 CudnnVersion first_later(const answer::Question& question, const answer::Answer& refused,
                          const std::vector<rules::ChosenGate>& gates) {
-  for (const CudnnVersion version : asking::releases_of_cudnn_9())
-    if (version > refused.cudnn_version &&
-        refusals_of(asking::answer_by_rule({question}, {refused.target}, version, options_for(gates)).results.front())
-            .empty())
-      return version;
+  for (const CudnnVersion version : asking::releases_of_cudnn_9()) {
+    if (version <= refused.cudnn_version) continue;
+    const auto result =
+        asking::answer_by_rule({question}, {refused.target}, version, options_for(gates)).results.front();
+    if (refusals_of(result).empty() && bug_of_first_choice(result).empty()) return version;
+  }
   return {};
 }
 

@@ -22,7 +22,7 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble);
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates);
 
-/// By rule, the first later cuDNN with which nothing refuses it; unknown: none.
+/// By rule, the first later cuDNN that neither refuses it nor has a known bug there; unknown: none.
 CudnnVersion first_later(const answer::Question& question, const answer::Answer& refused,
                          const std::vector<rules::ChosenGate>& gates);
 

@@ -33,7 +33,7 @@ bool is_left_behind(const PlacedFacts& place, size_t at) {
 
 void add_gpus(PlacedFacts& place) {
   static const RE2 names(
-      "\\b(?:\\d{1,4} ?x ?)?((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|[345]0[678]0 ?Ti(?: ?SUPER)?|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
+      "\\b(?:\\d{1,4} ?x ?)?((?:RTX|GTX) ?(?:PRO |A)?\\d{4}(?: ?Ti| ?SUPER| D| Ada)*|GB?[23]00|[2345]0[678]0 ?Ti(?: ?SUPER)?|GH200|H[128]00|H20|B[123]00|A[18]00|L40S?|Orin(?: NX)?|"
       "GB10|DGX Spark|Jetson (?:AGX )?Thor|Thor (?:devkit|dev kit|developer kit))s?\\b",
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
@@ -130,7 +130,11 @@ void add_sms(PlacedFacts& place) {
   each_match(of_gpus, place.text, [&](const std::string* words, size_t at) {
     constexpr int least = 30;  // older GPUs ran no cuDNN of this decade
     const int sm = static_cast<int>(number_of(words[1]) * 10 + number_of(words[2]));
-    if (!is_demanded(place.text, at) && sm >= least) add_fact(place.facts.sms, sm);
+    static const RE2 is_least("^ ?(?:or (?:higher|newer|above|later)|\\+|(?:is |are )?(?:required|needed))",
+                              any_case());
+    if (!is_demanded(place.text, at) && !has_words(place.text.substr(at + words[0].size(), 24), is_least) &&
+        sm >= least)
+      add_fact(place.facts.sms, sm);
   });
   // "GPU: RTX 4080 SUPER, sm_89 (Ada)", "fails on sm_120".
   static const RE2 of_prose(

@@ -122,7 +122,7 @@ void read_windows(Reader& reader, Json& mask) {
 
 void read_mask(Reader& reader) {
   static const RE2
-      causal = any("\\bis_causal ?= ?True|\\bcausal\\b|\\bunidirectional ?[=:] ?1\\b"),
+      causal = any("\\bis_causal ?= ?True|\\b(?:padding_)?causal\\b|\\bunidirectional ?[=:] ?1\\b"),
       bottom = any("bottom[- _]?right"),
       padding = any(
           "\\bpadding[ _]?mask|\\bpadded (?:\\w+ )?(?:sequences?|tokens?|batch\\w*|keys?|queries|inputs?)\\b|(?:\\bwith|\\+) padding\\b|padding_causal");
@@ -221,7 +221,7 @@ void read_sizes(Reader& reader) {
       {"head_dim_qk", 1024,
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
       {"head_dim_qk", 1024,
-       "\\b(\\d{2,4}) per head\\b|\\b(\\d{2,4})[ -]dim(?:ensional)? heads?\\b|\\bheads (?:of|of size|x|\\*) (\\d{2,4})\\b"},
+       "\\b(\\d{2,4}) per head\\b|\\b(\\d{2,4})[ -]dim(?:ensional)? heads?\\b|\\bheads (?:of|of size|of dim|of dimension|x|\\*) (\\d{2,4})\\b"},
       {"head_dim_qk", 1024, "\\b(\\d{2,4})-wide heads?\\b|\\bdim_head ?[=:]? ?(\\d{2,4})\\b"},
       {"head_dim_qk", 1024,
        "\\b(?:d_qk|D|d|Dh) ?= ?(\\d{2,4})\\b|\\bd_qk (\\d{2,4})\\b|\\bd ?(64|80|96|112|128|160|192|256)\\b",
