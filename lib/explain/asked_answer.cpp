@@ -47,7 +47,7 @@ bool contradicts(const Asked& asked, const Refusal& message) {
 }
 
 // The refusal established by the text's own words; null: none.
-const Refusal* message_of(const TextAnswer& answer) {
+Refusal* message_of(TextAnswer& answer) {
   const auto found = std::find_if(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {
     return one.kind == MessageKind::refusal || one.kind == MessageKind::reading;
   });
@@ -186,7 +186,7 @@ void add_asked_document(TextAnswer& answer, const std::vector<DocumentQuestion>&
 void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, int64_t line) {
   answer.asked = whom_asked(asked);
   answer.command = asked.command;
-  const Refusal* message = message_of(answer);
+  Refusal* message = message_of(answer);
   const bool is_execution = message != nullptr && message == &answer.refusals.front() &&
                             message->layer == Layer::execution && message->kind == MessageKind::refusal;
   if (message != nullptr && !is_execution && message->says_why) {
@@ -196,8 +196,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     // A call that is accepted as far as it was read adds nothing to a message that says why.
     if (!same && answer.bugs.empty()) answer.asked = answer.command = "";
     if (same && message->layer == Layer::cudnn_frontend && asked.lifted_by.is_known())
-      answer.refusals[static_cast<size_t>(message - answer.refusals.data())].next =
-          fmt::format("use cuDNN {} or newer, which takes this call by rule", asked.lifted_by.text());
+      message->next = lifting_cudnn(asked);
     return;
   }
   std::optional<Refusal> found;
@@ -244,10 +243,11 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty() && asked.is_plain;
     const bool asks_it = facts.asks && !facts.asks_other;
     // "Still flash, not cuDNN": whatever the sizes, cuDNN must be selected.
+    const bool needs_selection = must_be_selected(asked);
     const bool is_not_selected = (facts.runs_another || facts.asks_choice) && facts.speaks_of_cudnn &&
-                                 !facts.target().empty() && must_be_selected(asked);
+                                 !facts.target().empty() && needs_selection;
     // Whether cuDNN runs is decided by the framework's order, which add_choice() tells.
-    const bool is_of_order = facts.asks_choice && !asked.result.frameworks.empty() && !must_be_selected(asked);
+    const bool is_of_order = facts.asks_choice && !asked.result.frameworks.empty() && !needs_selection;
     const bool is_whole = !is_of_order && !asked.is_partial && !facts.is_unreleased && !facts.has_several_cudnns &&
                           (!facts.has_several_gpus || !asked.also_on.empty()) && facts.other_gpus.empty() &&
                           (facts.other_operations.empty() || facts.asks_support);

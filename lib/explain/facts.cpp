@@ -27,8 +27,7 @@ int64_t number_of(const std::string& digits) {
 // Whether the fact describes a previous setup, or one that works: "from an H100 to an RTX 5090", "torch 2.4 works".
 bool is_left_behind(const PlacedFacts& place, size_t at) {
   static const RE2 from("\\bfrom (?:an? |the |our |my )?(?:\\d+ ?x ?)?$", any_case());
-  const size_t begin = at - std::min<size_t>(at, 20);
-  return is_contrast(place.text, at) || has_words(place.text.substr(begin, at - begin), from);
+  return is_contrast(place.text, at) || has_words(letters_before(place.text, at, 20), from);
 }
 
 void add_gpus(PlacedFacts& place) {
@@ -55,13 +54,19 @@ void add_gpus(PlacedFacts& place) {
       {86, "\\b(RTX ?30\\d\\d(?: ?Ti| ?SUPER)*|RTX A\\d{4}|A(?:2000|4000|4500|5000|5500|6000|10G|16))\\b"},
       {89, "\\b(RTX ?40\\d\\d(?: ?Ti| ?SUPER| ?D)*)\\b"},
       {120, "\\b((?:RTX ?)?50[5-9]0(?: ?Ti| ?D| ?SUPER)*)\\b"}};
-  std::vector<std::pair<size_t, std::string>> found;
+  struct NamedGpu {
+    size_t at;
+    std::string id;
+    bool is_left;
+  };
+  std::vector<NamedGpu> found;
+  const auto add = [&](size_t at, const std::string& id) { found.push_back({at, id, is_left_behind(place, at)}); };
   const auto take = [&](const std::string* words, size_t at) {
     std::string name = words[1];
     if (name.find("Thor") != std::string::npos) name = "thor";
     const gpu::Target* target = gpu::find(name);
     const size_t begin = at + words[0].size() - words[1].size();
-    if (target != nullptr && !is_demanded(place.text, begin)) found.emplace_back(begin, target->id);
+    if (target != nullptr && !is_demanded(place.text, begin)) add(begin, target->id);
   };
   each_match(names, place.text, take);
   each_match(short_names, place.text, take);
@@ -72,29 +77,29 @@ void add_gpus(PlacedFacts& place) {
     if (words[0].ends_with(" GPUs") || place.text.substr(at + words[0].size()).starts_with(" GPUs")) return;
     const std::string named = in_small_letters(first_group(words));
     for (const auto& [name, target] : one_of_family)
-      if (named == in_small_letters(name) && !is_demanded(place.text, at)) found.emplace_back(at, target);
+      if (named == in_small_letters(name) && !is_demanded(place.text, at)) add(at, target);
   });
-  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::ranges::stable_sort(found, {}, &NamedGpu::at);
   // A question that names one GPU is about it, whatever GPU the text names before.
   std::set<std::string> asked, present;
-  for (const auto& [at, id] : found) {
-    if (is_left_behind(place, at)) continue;
+  for (const auto& [at, id, is_left] : found) {
+    if (is_left) continue;
     present.insert(id);
     static const RE2 why("\\b(?:why|how come|because|since)\\b", any_case());
     const std::string_view sentence = sentence_at(place.text, at);
     if (sentence.ends_with('?') && !has_words(sentence, why)) asked.insert(id);
   }
   if (asked.size() == 1)
-    std::stable_partition(found.begin(), found.end(), [&](const auto& one) { return asked.contains(one.second); });
+    std::stable_partition(found.begin(), found.end(), [&](const auto& one) { return asked.contains(one.id); });
   place.facts.has_several_gpus = place.facts.has_several_gpus || (asked.size() != 1 && present.size() > 1);
-  for (const auto& [at, id] : found) place.add(is_left_behind(place, at) ? place.gpus : place.facts.gpus, id, at);
+  for (const auto& [at, id, is_left] : found) place.add(is_left ? place.gpus : place.facts.gpus, id, at);
   for (const Worded<int>& one : series)
     each_match(one.words, place.text, [&](const std::string* name, size_t at) {
       if (gpu::find(name[1]) == nullptr && !is_demanded(place.text, at) && !is_left_behind(place, at))
         add_fact(place.facts.sms, one.key);
     });
   static const RE2 others(
-      "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|(?:RX ?)?[5-9]\\d00 ?XTX?|RX ?[5-9]\\d00|gfx\\d{3,4}[a-z]?|MI[123]\\d\\dX?|Instinct|"
+      "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|(?:RX ?)?[5-9]\\d00 ?XTX?|RX ?[5-9]\\d00|gfx\\d{3,4}[a-z]?|Instinct|"
       "hip(?:Error\\w+|DNN)|(?i:mi[123]\\d\\dx?)|(?i:amd instinct)|Radeon Pro W\\d{4}|W7[89]00|Intel (?:Data Center )?(?:GPU )?Max|Enflame|T-Head|PPU|Moore Threads|MTT S\\d+|MUSA|Biren|Hygon|Iluvatar|Cambricon|MLU\\d{3}|Kunlun|TPU ?v\\d\\w?|Trainium|Inferentia|Adreno|MetaX|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|XPU|torch-xpu-ops)\\b",
       exact_case());
   // Titles, sources, and collect_env's lines for other builds.
@@ -149,9 +154,8 @@ void add_sms(PlacedFacts& place) {
           "\\b(?:support\\w*|available|enabled|disabled|skipped|limited|added|new|kernels?|wheels?|code|binary|binaries) $",
           any_case());
   const auto take = [&](const std::string* words, size_t at) {
-    const size_t begin = at - std::min<size_t>(at, 16);
     if (place.facts.all_sms().empty() && !is_demanded(place.text, at) && !is_contrast(place.text, at) &&
-        !has_words(place.text.substr(begin, at - begin), support))
+        !has_words(letters_before(place.text, at, 16), support))
       add_fact(place.facts.sms, static_cast<int>(number_of(words[1])));
   };
   each_match(there, place.text, take);
@@ -203,9 +207,8 @@ bool has_several_versions(const PlacedFacts& place) {
 bool is_moved_to(const PlacedFacts& place, const frameworks::NamedRelease& release, size_t number) {
   static const RE2 to_this("\\bto v?$", any_case()),
       planned("\\b(?:cannot|can't|could|plan\\w*|want|refuse|would|will|next|not|should)\\b[^.\\n]{0,32}$", any_case());
-  const size_t before = release.at - std::min<size_t>(release.at, 48);
   return has_words(place.text.substr(release.at, number - release.at), to_this) &&
-         !has_words(place.text.substr(before, release.at - before), planned);
+         !has_words(letters_before(place.text, release.at, 48), planned);
 }
 
 void add_versions(PlacedFacts& place) {
@@ -222,23 +225,25 @@ void add_versions(PlacedFacts& place) {
   static const RE2 or_newer("^(?: or| and) (?:newer|later|above)");
   for (const RE2* versions : {&of_files, &in_words})
     each_match(*versions, place.text, [&](const std::string* words, size_t at) {
-      const size_t begin = at - std::min<size_t>(at, 240), end = at + words[0].size();
+      const std::string_view before = letters_before(place.text, at, 240);
+      const size_t end = at + words[0].size();
       const bool is_least = end < place.text.size() && place.text[end] == '+';  // "9.13.1+"
       if (is_least || has_words(sentence_at(place.text, at), unfound)) return;
-      if (versions == &of_files && has_words(place.text.substr(begin, at - begin), missing)) return;
+      if (versions == &of_files && has_words(before, missing)) return;
       // collect_env's search, which does not show what the process loads.
       static const RE2 candidates("Probably one of the following:[^\\[]*$", exact_case());
-      if (versions == &of_files && has_words(place.text.substr(begin, at - begin), candidates)) {
+      if (versions == &of_files && has_words(before, candidates)) {
         place.add(place.versions, words[1], at);
         return;
       }
       if ((is_demanded(place.text, at) && !is_built_with(place.text, at)) ||
           has_words(place.text.substr(end, 10), or_newer))
         return;
-      place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
+      const bool is_left = is_left_behind(place, at);
+      place.add(is_left ? place.versions : place.facts.versions, words[1], at);
       static const RE2 still("\\b(?:still|too|as well|also|the same|both)\\b", any_case());
       const std::string_view sentence = sentence_at(place.text, at);
-      if (!sentence.ends_with('?') && !is_left_behind(place, at) && has_words(sentence, still))
+      if (!sentence.ends_with('?') && !is_left && has_words(sentence, still))
         add_fact(place.facts.failing_cudnns, words[1]);
     });
   // "cuDNN 9.25.0 and 9.27.0", "from cuDNN 9.25.1 to 9.27.0".

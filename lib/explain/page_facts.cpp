@@ -151,8 +151,7 @@ bool is_denied_trouble(std::string_view page, size_t at) {
   static const RE2 denial(
       "\\b(?:no|not|never|without|nor)[ -](?:\\w+ )?(?:or )?$|n't (?:\\w+ )?$|\\b(?:if anybody|whether)\\b[^.\\n]{0,24}$",
       any_case());
-  const size_t begin = at - std::min<size_t>(at, 48);
-  return has_words(page.substr(begin, at - begin), denial);
+  return has_words(letters_before(page, at, 48), denial);
 }
 
 // Whether the sentence or the one before is about attention: many programs compile.

@@ -45,6 +45,10 @@ bool refuses_any_call(const rules::GateAnswer& gate) {
   return !gate.refusals.empty() && gate.refusals.front().what.starts_with("any call");
 }
 
+std::string lifting_cudnn(const Asked& asked) {
+  return fmt::format("use cuDNN {} or newer, which takes this call by rule", asked.lifted_by.text());
+}
+
 bool is_kept_off(const rules::GateAnswer& gate) {
   return !gate.refusals.empty();
 }
@@ -86,8 +90,7 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
     Refusal refusal =
         reading("cudnn-frontend:" + result.frontend->id, Layer::cudnn_frontend, "cudnn-frontend",
                 fmt::format("cudnn-frontend {} refuses it: {}", result.frontend->version, result.frontend->message));
-    if (asked.lifted_by.is_known())
-      refusal.next = fmt::format("use cuDNN {} or newer, which takes this call by rule", asked.lifted_by.text());
+    if (asked.lifted_by.is_known()) refusal.next = lifting_cudnn(asked);
     refusal.source = result.frontend->source.text;
     return refusal;
   }

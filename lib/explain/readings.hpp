@@ -7,6 +7,9 @@
 
 namespace attnprobe::explain {
 
+/// The advice for a refusal of cudnn-frontend that a later cuDNN lifts. Precondition: `asked.lifted_by` is known.
+std::string lifting_cudnn(const Asked& asked);
+
 /// Whether the release never asks cuDNN, so that it has no inner refusal.
 bool refuses_any_call(const rules::GateAnswer& gate);
 

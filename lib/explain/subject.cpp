@@ -79,9 +79,9 @@ void add_subject(PlacedFacts& place) {
   for (const NamedOperation& operation : operations())
     each_match(operation.words, place.text, [&](const std::string* words, size_t at) {
       is_another = true;
-      const size_t begin = at - std::min<size_t>(at, 64), end = at + words[0].size();
+      const size_t end = at + words[0].size();
       std::string before;
-      RE2::PartialMatch(piece(place.text.substr(begin, at - begin)), last_word, &before);
+      RE2::PartialMatch(piece(letters_before(place.text, at, 64)), last_word, &before);
       if (before.find("--") == std::string::npos && !has_words(place.text.substr(end, 32), works))
         add_fact(place.facts.other_operations, operation.name);
     });

@@ -204,8 +204,7 @@ void find_unread_sizes(Reader& reader) {
     const std::string_view sentence = sentence_at(page, begin);
     const bool is_of_question = sentence.ends_with('?') || sentence.find('\x01') != std::string_view::npos;
     const int64_t number = parse_number<int64_t>(words[1]).value_or(0) * (words[2].empty() ? 1 : 1024);
-    if (!is_of_question || number < 3 ||
-        has_words(page.substr(begin - std::min<size_t>(begin, 20), std::min<size_t>(begin, 20)), other_before) ||
+    if (!is_of_question || number < 3 || has_words(letters_before(page, begin, 20), other_before) ||
         has_words(page.substr(end, 20), other_after))
       return;
     const bool is_known = std::ranges::any_of(question.fields, [&](const ToldField& one) {
@@ -232,8 +231,8 @@ void find_unread(Reader& reader) {
     const bool is_read =
         told != question.fields.end() && (told->field != "mask" || told->value.contains("window_left"));
     // A cache is a matter of the call only in Transformer Engine.
-    const bool is_of_caller = told == question.fields.end() && std::string_view(field) == "paged" &&
-                              !question.framework.starts_with("transformer-engine");
+    const bool is_of_caller =
+        std::string_view(field) == "paged" && !question.framework.starts_with("transformer-engine");
     if (is_read || is_of_caller || !reader.says(words)) continue;
     const bool is_in_field = std::ranges::any_of(
         question.fields, [&](const ToldField& one) { return one.words.find(reader.words()) != std::string::npos; });

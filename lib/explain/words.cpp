@@ -118,7 +118,7 @@ bool is_denied(std::string_view text, size_t at, size_t size) {
       any_case()),
       goes_on("^[\\w ,-]{0,40} n?or\\b", any_case()), is_last("\\bn?or (?:an? |any |the )?$", any_case()),
       removes("\\b(?:removed|dropped)\\b[^,;]* and (?:the )?$", any_case());
-  const auto last = [&](size_t most) { return text.substr(at - std::min(at, most), std::min(at, most)); };
+  const auto last = [&](size_t most) { return letters_before(text, at, most); };
   const std::string_view rest = text.substr(std::min(at + size, text.size()), 64), clause = last(64);
   // "Can't drop ALiBi", "Isn't fp8 possible?"
   static const RE2 keeps(
@@ -174,15 +174,13 @@ bool is_demanded(std::string_view text, size_t at) {
       "\\b(?:we|i) need\\b[^.;:!?\\n]{0,40}\\bon (?:an? |the |our )?$",
       any_case()),
       ours("\\b(?:we|i|you|they) only\\b[^.;:!?\\n]{0,48}$", any_case());
-  const size_t begin = at - std::min(at, reach);
-  const std::string_view before = text.substr(begin, at - begin);
+  const std::string_view before = letters_before(text, at, reach);
   return has_words(before, demand) && !has_words(before, own) && !has_words(before, ours);
 }
 
 bool is_built_with(std::string_view text, size_t at) {
   static const RE2 built("\\b(?:built|compiled|linked) (?:with|against):?\\s{0,8}$", any_case());
-  const size_t begin = at - std::min<size_t>(at, 32);
-  return has_words(text.substr(begin, at - begin), built);
+  return has_words(letters_before(text, at, 32), built);
 }
 
 std::string as_prose(std::string_view text) {

@@ -63,6 +63,11 @@ inline const std::string& first_group(const std::string* words) {
   return *std::find_if(words + 1, words + 4, [](const std::string& word) { return !word.empty(); });
 }
 
+/// The last letters before an offset, at most `most`.
+inline std::string_view letters_before(std::string_view text, size_t at, size_t most) {
+  return text.substr(at - std::min(at, most), std::min(at, most));
+}
+
 /// The line number of an offset, from 1.
 inline int64_t line_at(std::string_view text, size_t at) {
   return 1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
