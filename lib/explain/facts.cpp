@@ -26,7 +26,7 @@ int64_t number_of(const std::string& digits) {
 
 // Whether the fact describes a previous setup, or one that works: "from an H100 to an RTX 5090", "torch 2.4 works".
 bool is_left_behind(const PlacedFacts& place, size_t at) {
-  static const RE2 from("\\bfrom (?:an? |the |our |my )?(?:\\d+ ?x ?)?$", any_case());
+  static const RE2 from("\\bfrom (?:an? |the |our |my )?(?:\\d+ ?x ?|cudnn )?$", any_case());
   return is_contrast(place.text, at) || has_words(letters_before(place.text, at, 20), from);
 }
 
@@ -171,14 +171,11 @@ void add_bare_versions(PlacedFacts& place) {
       of_cudnn("cudnn|\\bsdpa\\b|fused (?:attention|backward|forward)|FusedAttention", any_case());
   if (!place.facts.versions.empty() || !has_words(place.text, of_cudnn)) return;
   const auto take = [&](const std::string* words, size_t at) {
-    static const RE2 amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok|it/s|e-?\\d|over\\b|points?\\b)",
-                            any_case()),
-        other(
-            "(?:release|version|driver|nccl|stack|python|gcc|glibc|loss|perplexity|ppl|diff|speed-?up|score|rhel|rocky|linux|debian|accuracy|bleu|norm|error|of|was)(?: is| of)?\\W?$",
-            any_case());
+    static const RE2 other(
+        "(?:release|version|driver|nccl|stack|python|gcc|glibc|loss|perplexity|ppl|diff|speed-?up|score|rhel|rocky|linux|debian|accuracy|bleu|norm|error|of|was)(?: is| of)?\\W?$",
+        any_case());
     const size_t begin = at - std::min<size_t>(at, 16), end = place.text.find(words[1], at) + words[1].size();
-    if (has_words(place.text.substr(end, 12), amount) || has_words(place.text.substr(begin, at + 1 - begin), other))
-      return;
+    if (begins_with_unit(place.text.substr(end)) || has_words(place.text.substr(begin, at + 1 - begin), other)) return;
     if (!is_demanded(place.text, at))
       place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
   };
@@ -188,16 +185,16 @@ void add_bare_versions(PlacedFacts& place) {
 
 // Whether the text says so of several cuDNNs, or has a number that may be one and was not read.
 bool has_several_versions(const PlacedFacts& place) {
-  static const RE2 number("(?:^|[^\\d.\\w])(9\\.\\d{1,2})(?:\\.\\d{1,2})?(?:[^\\d.\\w]|\\.\\s|\\.?$)", exact_case()),
-      amount("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok)", any_case());
+  static const RE2 number("(?:^|[^\\d.\\w])(9\\.\\d{1,2})(?:\\.\\d{1,2})?(?:[^\\d.\\w]|\\.\\s|\\.?$)", exact_case());
   std::set<std::string> minors;
   for (const auto& version : place.facts.versions)
     if (const auto parsed = CudnnVersion::parse(version))
       minors.insert(fmt::format("{}.{}", parsed->major(), parsed->minor()));
   const bool is_told = minors.size() == 1;
   each_match(number, place.text, [&](const std::string* words, size_t at) {
-    if (!has_words(place.text.substr(std::min(at + words[0].size(), place.text.size()) - 1, 12), amount) &&
-        !is_left_behind(place, at) && !is_demanded(place.text, at))
+    const size_t begin = place.text.find(words[1], at);
+    if (!begins_with_unit(place.text.substr(at + words[0].size() - 1)) && !is_left_behind(place, begin) &&
+        !is_demanded(place.text, begin))
       minors.insert(words[1]);
   });
   return place.facts.speaks_of_cudnn && is_told && minors.size() > 1;

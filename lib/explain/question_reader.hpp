@@ -80,6 +80,9 @@ class Reader {
     return begin.substr(begin.size() - std::min<size_t>(begin.size(), 64));
   }
 
+  /// The sentence of the last match.
+  std::string_view sentence() const { return sentence_at(text_, at_); }
+
   /// The page as prose, without what was read.
   std::string_view rest() const { return text_; }
 

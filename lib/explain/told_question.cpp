@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <optional>
 #include <set>
@@ -56,7 +57,8 @@ void read_tuples(Reader& reader, bool heads_third) {
                   type + numbers,
               any_case()),
       plain(names + "[ :=]{1,3}(\\d+)x(\\d+)x(\\d+)x(\\d+)\\b", any_case()),
-      others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case());
+      others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case()),
+      named_order("\\b(sbhd|bshd|bhsd)\\b", any_case());
   static const RE2 of_expand("sizes: ", any_case());  // shape in PyTorch's message about a mask
   // A mask's shape, the shape of another view, and torch.compile's buffers.
   static const RE2 of_others("\\b(?:attn_)?(?:mask|bias)\\b|reshape|expand|broadcast|\\bview|\\bFixedLayout\\b",
@@ -73,10 +75,19 @@ void read_tuples(Reader& reader, bool heads_third) {
     constexpr int64_t most_heads = 128;
     const bool swapped = (*second > most_heads) != (*third > most_heads) && (*second > most_heads) != heads_third;
     const bool is_third = heads_third != swapped;
-    const int64_t heads = is_third ? *third : *second, tokens = is_third ? *second : *third;
+    int64_t batch = *b, heads = is_third ? *third : *second, tokens = is_third ? *second : *third;
+    // "(2048, 2, 16, 128), sbhd"
+    std::string order;
+    if (RE2::PartialMatch(piece(reader.sentence()), named_order, &order)) {
+      order = in_small_letters(order);
+      const auto size = [&](char dimension) { return std::array{*b, *second, *third}.at(order.find(dimension)); };
+      batch = size('b');
+      heads = size('h');
+      tokens = size('s');
+    }
     if (which == 'k') return any_set({reader.set("heads_kv", heads), reader.set("seqlen_kv", tokens)});
     if (which == 'v') return reader.set("head_dim_v", *d);
-    return any_set({reader.set("batch", *b), reader.set("heads_q", heads), reader.set("seqlen_q", tokens),
+    return any_set({reader.set("batch", batch), reader.set("heads_q", heads), reader.set("seqlen_q", tokens),
                     reader.set("head_dim_qk", *d)});
   };
   const auto take_named = [&](const std::string* words) {
@@ -96,7 +107,10 @@ void read_windows(Reader& reader, Json& mask) {
   static const RE2 pair = any("window(?:_size)?['\"]? ?[=:]? ?\\(? ?(-?\\d+), ?(-?\\d+) ?\\)?");
   static const RE2 sides =
       any("window of (\\d+) (?:keys |tokens )?(?:to the )?left and (\\d+) (?:keys |tokens )?(?:to the )?right");
-  static const RE2 left = any("(?:window_left|left[ _]bound)['\"]?(?: ?(?:of|is|=|:))* ?(\\d+)");
+  static const RE2 left = any(
+      "(?:window_left|left[ _]bound)['\"]?(?: ?(?:of|is|=|:))* ?(\\d+)|\\b(\\d+) (?:keys |tokens |positions )?to the left\\b");
+  static const RE2 last = any(
+      "\\b(?:looks?|looking|attends?|attending|sees?|reach(?:es)?)\\b(?: (?:only|back|to|at|the|just|for))* (?:last |previous |latest |past |back )(\\d[\\d,]*k?)(?: keys| tokens| positions)?\\b");
   static const RE2 one = any(
       "(?:sliding[ _-])?window(?:s of|s ?[=:]|_size|[ _]size)?['\"]?(?: ?(?:of|is|=|:|was))* ?(\\d[\\d,]*k?)(?: keys| tokens)?");
   const auto bound = [&](const char* key, const std::string& digits) {
@@ -110,14 +124,15 @@ void read_windows(Reader& reader, Json& mask) {
       return true;
     });
   reader.each(left, [&](const std::string* words) {
-    bound("window_left", words[1]);
+    bound("window_left", first_group(words));
     return true;
   });
-  reader.each(one, [&](const std::string* words) {
-    const auto size = size_of(words[1]);
-    if (size && !mask.contains("window_left")) mask["window_left"] = *size - 1;
-    return size.has_value();
-  });
+  for (const RE2* size_form : {&one, &last})
+    reader.each(*size_form, [&](const std::string* words) {
+      const auto size = size_of(words[1]);
+      if (size && !mask.contains("window_left")) mask["window_left"] = *size - 1;
+      return size.has_value();
+    });
 }
 
 void read_mask(Reader& reader) {
@@ -193,6 +208,8 @@ void read_pairs(Reader& reader) {
       {"head_dim_qk", "head_dim_v",
        any("\\b(?:d|hd|hdim|head|head[ _-]?dim(?:ension)?s?|d_?qk) ?=? ?(\\d{2,4}) ?/ ?(?:d_?v ?=? ?)?(\\d{2,4})\\b")},
       {"heads_q", "heads_kv", any("\\b(?:heads|gqa) ?=? ?(\\d{1,4})[/x](\\d{1,4})\\b")},
+      {"heads_q", "heads_kv",
+       any("\\bq(?:uer(?:y|ies))? (?:has|have|with|uses?) (\\d{1,4}) heads?\\b[^.\\n\\d]{0,24}\\b(?:k,? ?(?:and |/ ?|& ?)?v|keys?(?:(?: and|/) ?values?)?) (?:only |just )?(?:has|have|with|uses?) (?:only |just )?(\\d{1,4})\\b")},
       {"heads_q", "heads_kv", any("\\bh[ =]{1,3}(\\d{1,4})/(\\d{1,4})\\b|\\b(\\d{1,4})/(\\d{1,4}) heads\\b")},
       {"heads_q", "heads_kv",
        any("\\b(\\d{1,4}) (?:query|q|heads)(?: heads)? ?(?:[,/]|over|with|and|on)? ?(?:and )?(?:GQA )?(\\d{1,4})(?: ?(?:kv|k/v|key)(?: heads)?\\b)")},
@@ -213,7 +230,8 @@ void read_sizes(Reader& reader) {
       decode = any(
           "\\bdecod(?:e|ing) (?:steps?|phase|stage|attention|requests?|mode|path|batch(?:es)?|kernels?|shapes?|case|with|on|of|at|in|is|fails)\\b|"
           "\\b(?:for|in|during|while|at|paged|token|graph|batch|when) (?:\\w+ )?decod(?:e|ing)\\b|"
-          "\\bdecod(?:e|ing)[,:;]|\\b(?:token[- ]by[- ]token|one token at a time|autoregressive)\\b|\\b(?:one|a single) (?:query|new token)\\b"),
+          "\\bdecod(?:e|ing)[,:;]|\\b(?:token[- ]by[- ]token|one token at a time|autoregressive)\\b|\\b(?:one|a single) (?:query|new token)\\b|"
+          "\\b(?:each|every|per) (?:generated|new|output) token\\b"),
       of_images = any("\\b(?:VAE|video|image|latent)s? (?:encode and |encoding and )?decod(?:e|ing)\\b");
   // In this order: "seqlen=4096 heads=16" does not mean 4096 heads.
   static const SizeForm forms[] = {

@@ -129,8 +129,9 @@ bool is_denied(std::string_view text, size_t at, size_t size) {
           any_case()),
       uses("(?:n't|\\bnot) (?:use|using|have|need|enable|set|pass)\\b|\\b(?:with|and) no ", any_case());
   if (has_words(last(40), keeps)) return false;
-  const bool is_negative_question =
-      sentence_at(text, at).ends_with('?') && has_words(last(32), negates) && !has_words(last(32), uses);
+  const std::string_view sentence = sentence_at(text, at);
+  const std::string_view said = sentence.substr(0, static_cast<size_t>(text.data() + at - sentence.data()));
+  const bool is_negative_question = sentence.ends_with('?') && has_words(said, negates) && !has_words(last(32), uses);
   if (!is_negative_question && has_words(last(32), before)) return true;
   if (has_words(rest, after)) return true;
   return (has_words(clause, list) &&
@@ -176,6 +177,12 @@ bool is_demanded(std::string_view text, size_t at) {
       ours("\\b(?:we|i|you|they) only\\b[^.;:!?\\n]{0,48}$", any_case());
   const std::string_view before = letters_before(text, at, reach);
   return has_words(before, demand) && !has_words(before, own) && !has_words(before, ours);
+}
+
+bool begins_with_unit(std::string_view words) {
+  static const RE2 unit("^\\W{0,2}(?:times|x\\b|%|[GM]i?B|m?s\\b|T?FLOP|tok|it/s|e-?\\d|over\\b|points?\\b)",
+                        any_case());
+  return has_words(words.substr(0, 12), unit);
 }
 
 bool is_built_with(std::string_view text, size_t at) {

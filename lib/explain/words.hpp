@@ -100,6 +100,9 @@ bool is_of_another_kernel(std::string_view text, size_t at);
 /// Whether the words at `at` state a requirement, not a fact: "requires A100 or H100 GPUs".
 bool is_demanded(std::string_view text, size_t at);
 
+/// Whether the words are the unit of the number before them: " times", "%", " GiB".
+bool begins_with_unit(std::string_view words);
+
 /// Whether the words at `at` state what a program was built with: "built against cuDNN 9.6.0".
 bool is_built_with(std::string_view text, size_t at);
 
