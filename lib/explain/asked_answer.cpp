@@ -108,7 +108,8 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
                                    [](const ToldField& one) { return one.value.is_number(); });
   const Refusal* message = message_of(answer);
-  if (message != nullptr && message->layer == Layer::environment) return;  // the machine's, whatever the call
+  // The machine's, whatever the call.
+  if (message != nullptr && message->layer == Layer::environment && message->says_why) return;
   // Wrong numbers, a crash or a hang: known bugs of that cuDNN on that GPU may fit, whatever the sizes.
   const bool is_symptom = message != nullptr && message->layer == Layer::execution && !facts.target().empty() &&
                           !cudnns_told(facts).empty();
@@ -125,7 +126,8 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   const bool is_noted =
       std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
   if (is_for_all && !is_failure(facts.trouble) && (is_noted || !facts.speaks_of_cudnn)) return;
-  asked->is_selected = names_setting(page, asked->result.frameworks);
+  // A set of kernels is no order.
+  asked->is_selected = !question.call.contains("backend_set") && names_setting(page, asked->result.frameworks);
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
   add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);
 }
@@ -201,6 +203,15 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
   }
   std::optional<Refusal> found;
   if (message != nullptr && !is_execution) {
+    // The gate's own refusal does not reach cuDNN: another call failed.
+    const auto& gates = asked.result.frameworks;
+    if (message->layer < Layer::framework && asked.by_rules_of.empty() && !facts.frameworks.empty() && !gates.empty() &&
+        gates.front().takes == rules::Takes::refused) {
+      answer.missing = fmt::format("the call that failed: {} refuses the one in the text, so it does not reach cuDNN",
+                                   gates.front().title);
+      answer.command.clear();
+      return;
+    }
     if (asked.is_established) found = refusal_of(asked, message->layer);
     if (!found && contradicts(asked, *message)) found = contradicted(asked, *message);
     if (!found) {

@@ -37,7 +37,7 @@ void add_gpus(PlacedFacts& place) {
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
   static const RE2 short_names(
-      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\bGB|[,(|/;:]|(?:^|\\n)|\\d ?x) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
+      "(?:NVIDIA|Tesla|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\bGB|[.,(|/;:]|(?:^|\\n)|\\d ?x) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
   static const RE2 family(
       "\\b(?:[Oo]n|[Mm]y|[Oo]ur|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b|\\b(Volta|Turing|Ampere|Ada|Hopper|volta|turing|ampere|ada|hopper) (?:card|GPU|gpu|node|machine)s?\\b",
@@ -115,8 +115,13 @@ void add_gpus(PlacedFacts& place) {
                [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, build.key, at); });
   // PyTorch's collect_env has lines for AMD on every machine.
   static const RE2 not_here("^[^\\n:]{0,40}: N/A", exact_case());
+  size_t first = std::string_view::npos;
+  for (const NamedGpu& one : found) first = std::min(first, one.at);
   each_match(others, place.text, [&](const std::string* words, size_t at) {
-    if (!has_words(place.text.substr(at, 64), not_here)) place.add(place.facts.other_gpus, words[1], at);
+    if (has_words(place.text.substr(at, 64), not_here)) return;
+    place.add(place.facts.other_gpus, words[1], at);
+    place.facts.is_other_gpu_first =
+        place.facts.is_other_gpu_first || (at < first && !is_left_behind(place, at) && !is_demanded(place.text, at));
   });
   static const RE2 zluda("zluda", any_case());
   each_match(zluda, place.text, [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, "ZLUDA", at); });
@@ -172,7 +177,7 @@ void add_bare_versions(PlacedFacts& place) {
   if (!place.facts.versions.empty() || !has_words(place.text, of_cudnn)) return;
   const auto take = [&](const std::string* words, size_t at) {
     static const RE2 other(
-        "(?:release|version|driver|nccl|stack|python|gcc|glibc|loss|perplexity|ppl|diff|speed-?up|score|rhel|rocky|linux|debian|accuracy|bleu|norm|error|of|was)(?: is| of)?\\W?$",
+        "(?:[<>]=?|release|version|driver|nccl|stack|python|gcc|glibc|loss|perplexity|ppl|diff|speed-?up|score|rhel|rocky|linux|debian|accuracy|bleu|norm|error|of|was)(?: is| of)?\\W?$",
         any_case());
     const size_t begin = at - std::min<size_t>(at, 16), end = place.text.find(words[1], at) + words[1].size();
     if (begins_with_unit(place.text.substr(end)) || has_words(place.text.substr(begin, at + 1 - begin), other)) return;
@@ -250,24 +255,36 @@ void add_versions(PlacedFacts& place) {
              [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });
   // "CuDNN (v91900 ", "cuDNN version: 8907", "cudnn 90000".
   static const RE2 of_logs(
-      "\\bcudnn(?: \\(v|(?:[-_ ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=>-]{1,4})(8\\d{3}|9\\d{4})\\b",
+      "\\bcudnn(?: \\(v|(?:[-_. ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=>-]{1,4}|\\bcudnn\\b[^\\n]{0,80}\\bcurrent version is )(8\\d{3}|9\\d{4})\\b",
       any_case());
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
   });
   add_bare_versions(place);
   place.facts.has_several_cudnns = place.facts.has_several_cudnns || has_several_versions(place);
-  static const RE2 frontends("\\bcudnn[-_ ]?frontend(?: version)?[ :=v]{1,3}(1\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
-                             any_case());
+  static const RE2 frontends(
+      "\\b(?:cudnn[-_ ]?frontend|FE)(?: C\\+\\+| version| at| @| Python)?[ :=v]{1,3}(1\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      any_case());
   each_match(frontends, place.text,
              [&](const std::string* words, size_t at) { place.add(place.facts.frontends, words[1], at); });
+  // "FE 1.24.0, backend 9.24.0"
+  static const RE2 of_frontend("\\bbackend (?:version )?(9\\.\\d{1,2}\\.\\d{1,2})\\b", any_case());
+  if (!place.facts.frontends.empty() && place.facts.versions.empty())
+    each_match(of_frontend, place.text,
+               [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });
+  place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || !place.facts.frontends.empty();
   static const RE2 moved_to("^[^\\s]* ?(?:to|->|=>|\xe2\x86\x92) ?v?(\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
                             any_case());
   for (const frameworks::NamedRelease& release : frameworks::named_releases(place.text)) {
     static const RE2 required("^[^\\n]{0,24} (?:is|are) (?:required|needed)|^(?:ROCM|CUDA) used to build", any_case());
-    if (is_demanded(place.text, release.at) || has_words(place.text.substr(release.at, 64), required)) continue;
-    if (release.build.starts_with("+rocm") || release.build.starts_with("+xpu") || release.build.starts_with("+cpu"))
+    static const RE2 build("\\bused to build $", any_case());
+    if (is_demanded(place.text, release.at) || has_words(place.text.substr(release.at, 64), required) ||
+        has_words(letters_before(place.text, release.at, 16), build))
+      continue;
+    if (release.build.starts_with("+rocm") || release.build.starts_with("+xpu") || release.build.starts_with("+cpu")) {
       place.add(place.facts.other_gpus, release.framework + release.build, release.at);
+      place.facts.is_other_gpu_first = place.facts.is_other_gpu_first || release.build != "+cpu";
+    }
     const size_t end = place.text.find(release.version, release.at) + release.version.size();
     std::string next;
     const bool is_moved = RE2::PartialMatch(piece(place.text.substr(end, 24)), moved_to, &next);
@@ -296,12 +313,7 @@ std::vector<int> TextFacts::all_sms() const {
 
 bool TextFacts::is_of_other_makers() const {
   if (other_gpus.empty()) return false;
-  if (gpus.empty() && sms.empty()) return true;
-  const auto is_in_title = [&](const std::string& name) {
-    const auto line = lines.find(name);
-    return line != lines.end() && line->second == 1;
-  };
-  return std::ranges::any_of(other_gpus, is_in_title) && std::ranges::none_of(gpus, is_in_title) && sms.empty();
+  return is_other_gpu_first || (gpus.empty() && sms.empty());
 }
 
 std::string TextFacts::target() const {

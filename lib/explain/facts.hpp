@@ -55,6 +55,7 @@ struct TextFacts {
   bool asks_choice = false;         ///< a question asks when cuDNN is used, or how to switch it on or off
   bool runs_another = false;        ///< another kernel runs where cuDNN was expected: "still flash, not cuDNN"
   bool is_same_elsewhere = false;   ///< other kernels have the same trouble
+  bool is_other_gpu_first = false;  ///< the text names one of `other_gpus` before NVIDIA's, or a build for it
   bool has_several_gpus = false;    ///< and no question names one of them
   bool has_several_cudnns = false;  ///< likewise
   bool is_unreleased = false;       ///< of a build between two releases, such as a nightly one: its rules are unknown
@@ -66,7 +67,7 @@ struct TextFacts {
   /// Whether the text is about another operation: it names another operation, and never attention.
   bool is_about_others() const { return !other_operations.empty() && !speaks_of_attention; }
 
-  /// Whether the text is about GPUs of other vendors: it names one in its first line, or no NVIDIA GPU at all.
+  /// Whether the text is about GPUs of other vendors: it names one first, or no NVIDIA GPU at all.
   bool is_of_other_makers() const;
 
   /// Whether the text names a GPU, or a release of cuDNN or of a framework.
@@ -104,6 +105,9 @@ std::vector<std::string> cudnns_brought(const TextFacts& facts);
 
 /// A plain description of a graph by its name: "forward attention …"; "" for a name without a known meaning.
 std::string graph_in_words(const std::string& name);
+
+/// The program whose own attention kernel the text names, if it names no attention of cuDNN's: "xFormers"; "".
+std::string owner_of_kernel(std::string_view page);
 
 /// Whether the text is about an attention that is not cuDNN's SDPA: it names another kernel, and cuDNN at most among its packages and libraries.
 bool is_about_another_kernel(std::string_view page);

@@ -180,6 +180,7 @@ Message message_of(const rules::FrameworkGate& gate, const rules::FrameworkRule&
 // Words that a gate uses for several reasons do not identify any of them.
 Message message_of(const rules::FrameworkGate& gate, const std::vector<const rules::FrameworkRule*>& rules) {
   Message message = message_of(gate, *rules.front());
+  message.alike.assign(rules.begin() + 1, rules.end());
   const bool is_one_reason =
       std::ranges::all_of(rules, [&](const auto* rule) { return rule->what == rules.front()->what; });
   if (is_one_reason) return message;

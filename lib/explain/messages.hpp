@@ -63,8 +63,9 @@ struct Message : Statement {
                                          ///< if unknown
   std::vector<Cause> causes;             ///< most likely first
   std::string example, counter_example;  ///< a matching line, and a similar line that does not match
-  const rules::FrameworkRule* rule = nullptr;   ///< of a gate, which determines all other members
-  const answer::KnownReason* reason = nullptr;  ///< of cuDNN, which determines all other members
+  const rules::FrameworkRule* rule = nullptr;           ///< of a gate, which determines all other members
+  std::vector<const rules::FrameworkRule*> alike = {};  ///< further rules of the gate with the same words
+  const answer::KnownReason* reason = nullptr;          ///< of cuDNN, which determines all other members
   /// A bug report, which has no fixed wording: a page must contain all of these words and none of the others.
   std::vector<std::string> all;
   std::string unless;  ///< "": nothing

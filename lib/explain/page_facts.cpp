@@ -154,9 +154,13 @@ bool is_denied_trouble(std::string_view page, size_t at) {
   return has_words(letters_before(page, at, 48), denial);
 }
 
-// Whether the sentence or the one before is about attention: many programs compile.
-bool is_near_attention(std::string_view page, size_t at) {
-  static const RE2 attention("cudnn|sdpa|attention|\\battn|execution plan|\\bfmha", any_case());
+// Whether the words are about attention, or the sentence or the one before: many programs compile. Tokens are of it.
+bool is_near_attention(std::string_view page, size_t at, std::string_view words) {
+  constexpr size_t reach = 320;
+  static const RE2 attention("cudnn|sdpa|attention|\\battn|execution plan|\\bfmha", any_case()),
+      of_models("\\btoken\\b|\\bRSS\\b", any_case());
+  if (has_words(words, of_models))
+    return has_words(letters_before(page, at, reach), attention) || has_words(page.substr(at, reach), attention);
   const std::string_view sentence = sentence_at(page, at);
   const std::string_view before = trim(page.substr(0, static_cast<size_t>(sentence.data() - page.data())));
   return has_words(sentence, attention) ||
@@ -169,7 +173,7 @@ bool runs_another(std::string_view page) {
       "\\b(?:still|never|not|no longer) (?:(?:run|use|using|pick|chose|choose|choosing|taking|take|took|go|call|select|show|see|saw|reach|get)\\w* )?(?:on |in |with |to |through |by )?(?:the )?(?:cudnn|fused ?attention)(?:[.,;:!?)\\s]*$|[.,;:!?)\\n]| (?:and|but|at|on|in|for|when|although|even|attention|kernels?|any)\\b)|\\bcudnn\\b[^.,\\n]{0,24}(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|taken)\\b|"
       "(?:cudnn|fused ?attention)[^.\\n]{0,32}\\b(?:skipped|ignored|unavailable)\\b|\\bskip(?:s|ped) (?:cudnn|fused)|"
       "\\b(?:shows?|used?|uses|runs?|takes|picks|chooses|sees|gets|falls? (?:back )?(?:to|through)) (?:only |the |always )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
-      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\binstead of cudnn|\\bexpected cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
+      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\b(?:it's|is|was) (?:always|still|only) (?:the )?(?:flash|math|efficient|FA-?\\d)|\\binstead of cudnn|\\bexpected cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
       any_case()),
       switched_off(
           "\\b(?:disabled|switched off|turned off) cudnn|enable_cudnn_sdp\\(False|cudnn (?:is |was )?(?:disabled|switched off|turned off)",
@@ -184,18 +188,19 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::varies,
        "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)|\\b(?:is|are) not deterministic\\b|\\bsame seed\\b[^.\\n]{0,60}\\bdiffer"},
       {Trouble::wrong,
-       "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|mismatch|attends? across|\\bleaks? (?:across|into|between)|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
-       "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?) zeros?\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
+       "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|mismatch|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
+       "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
       {Trouble::memory,
-       "out of memory|\\bOOM\\b|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d"},
+       "out of memory|OutOfMemory|\\bOOM\\b|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d"},
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|out[- ]of[- ]bounds|\\boverwrites?\\b|\\bsignal (?:6|8|11)\\b|SIGABRT|SIGFPE|\\baborts?\\b"},
       {Trouble::compile_time,
-       "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?shapes?\\b|compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|"
+       "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?(?:shapes?|(?:sequence )?lengths?|sizes?)\\b|compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|"
        "\\bplan (?:building|builds?)\\b[^.\\n]{0,60}\\b(?:takes?|costs?|slow\\w*|seconds?|\\d+ ?m?s|each|every|again|repeated\\w*|memory|time)\\b|\\b(?:slow|expensive|long|repeated|each|every|re-?runs?|time)\\b[^.\\n]{0,40}\\bplan (?:building|builds?)\\b|\\bGraph::build_plans\\b|\\bfor the first ~?\\d+ steps\\b|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
        "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
        "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
-       "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape)"},
+       "\\b(?:each|every|per)\\W{1,3}(?:\\w+ ){0,2}(?:token|length|shape|size)\\W{1,3}(?:costs?|takes?|needs?) (?:~|about |around )?[\\d.]+ ?m?s\\b|"
+       "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape|sizes)|\\bRSS\\b[^\\n.]{0,60}\\b(?:grows|leaks|climbs|increases)\\b"},
       {Trouble::slow,
        "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},
       {Trouble::refused,
@@ -216,8 +221,8 @@ void find_trouble(TextFacts& facts, std::string_view page) {
     bool said = kind == Trouble::refused && facts.runs_another;
     const bool is_question = kind == Trouble::question,
                is_of_kernel = is_failure(kind) || kind == Trouble::varies;  // another kernel's is not cuDNN's
-    each_match(words, page, [&, kind = kind](const std::string*, size_t at) {
-      if (kind == Trouble::compile_time && !is_near_attention(page, at)) return;
+    each_match(words, page, [&, kind = kind](const std::string* match, size_t at) {
+      if (kind == Trouble::compile_time && !is_near_attention(page, at, match[0])) return;
       const bool is_no_failure = is_of_kernel && (is_of_another_kernel(page, at) || is_denied_trouble(page, at));
       said = said || is_question || (!is_contrast(page, at) && !is_no_failure);
     });
@@ -251,7 +256,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   facts.is_slow_each_call = facts.trouble == Trouble::compile_time && has_words(page, each_call);
   static const RE2 elsewhere(
       "\\b(?:same|identical(?:ly)?|also|just as)\\b[^.\\n]{0,60}\\b(?:math|flash\\w*|eager|without cudnn|memory[- ]efficient|xformers)\\b|"
-      "\\b(?:math backend|math|flash\\w*|eager|without cudnn|cudnn (?:disabled|off))\\b[^.\\n]{0,60}\\b(?:same|identical(?:ly)?|also|too|just as)\\b",
+      "\\b(?:math backend|math|flash\\w*|eager|without cudnn|cudnn (?:is )?(?:disabled|off))\\b[^.\\n]{0,60}\\b(?:same|identical(?:ly)?|also|too|just as|as well|likewise)\\b",
       any_case());
   facts.is_same_elsewhere =
       (is_failure(facts.trouble) || facts.trouble == Trouble::varies) && has_words(page, elsewhere);
@@ -280,6 +285,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\bcudnn\\b[^?\\n]{0,40}\\bthe default\\b[^?\\n]{0,80}\\?|\\b(?:stop|keep|prevent)\\b[^?\\n]{0,60}\\bfrom (?:using|taking|choosing|picking|selecting)\\b[^?\\n]{0,60}\\?|"
       "\\b(?:do|must|should) i (?:have to |need to )?(?:switch|turn|enable|select|set)\\b[^?\\n]{0,60}\\?|"
       "\\b(?:run|used?|enabled|on|active|chosen|taken)\\b[^?\\n]{0,30}\\bby default\\b[^?\\n]{0,120}\\?|"
+      "\\b(?:has|have)\\b[^?\\n]{0,40}\\bcudnn (?:attention )?(?:backend|kernel)[^?\\n]{0,80}\\?|\\bwhy (?:is |does )?(?:not|isn't|no) cudnn\\b[^?\\n]{0,60}\\?|\\bwhy (?:is|was|does|did) (?:cudnn|it) not (?:used?|chosen|choose|taken?|picked?|selected?|run)\\b[^?\\n]{0,60}\\?|"
       "\\bwhich of them is cudnn\\?|\\b(?:go|goes|going|run|runs|running|switch|switches|switching) (?:to|on|through) cudnn\\b[^?\\n]{0,80}\\?|\\bhave to force\\b[^?\\n]{0,60}\\?",
       any_case());
   facts.asks_choice = facts.asks && has_words(own, choice);

@@ -98,6 +98,8 @@ const RE2& prefix() {
 
 std::string plain_line(std::string_view line) {
   std::string plain = without_decoration(line);
+  // The row of a table.
+  if (plain.starts_with('|') && std::ranges::count(plain, '|') > 2) return plain;
   re2::StringPiece found;
   if (!prefix().Match(plain, 0, plain.size(), RE2::ANCHOR_START, &found, 1)) return plain;
   const bool is_framed =

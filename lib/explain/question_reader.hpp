@@ -41,11 +41,17 @@ class Reader {
     for (const auto& [at, size] : read) text_.replace(at, size, size, '\x01');
   }
 
-  /// The first value counts; further values are candidates.
+  /// The first value counts, unless the text corrects it; further values are candidates.
   bool set(const std::string& field, Json value) {
     const auto told = std::find_if(question.fields.begin(), question.fields.end(),
                                    [&](const ToldField& one) { return one.field == field; });
     const bool is_first = told == question.fields.end();
+    // "d_v=192... correction: d_v=128"
+    static const RE2 corrected("\\b(?:correction|sorry|i meant?|make that)\\W{1,3}$", any_case());
+    if (!is_first && has_words(before(), corrected)) {
+      told->value = std::move(value);
+      return true;
+    }
     if (is_first || (told->value != value && question.others.size() < most_others))
       (is_first ? question.fields : question.others).push_back({field, std::move(value), line_at(page_, at_), words_});
     return is_first;

@@ -8,8 +8,10 @@
 #include <mutex>
 #include <utility>
 
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "explain/words.hpp"
+#include "rules/condition.hpp"
 
 namespace attnprobe::explain {
 namespace {
@@ -43,8 +45,8 @@ std::string part_of_cudnn(const std::string& who) {
                                                          : " refused; cuDNN was not involved";
 }
 
-// "a mask of type {mask_dtype} with Q in {dtype}", with the values from the message itself, "…" for others.
-std::string with_values(std::string what, const Message& message, const std::string& said) {
+// The values in a gate's message: "…got {dtype}…" with "got float32" gives dtype.
+std::map<std::string, std::string> values_said(const Message& message, const std::string& said) {
   constexpr int most = 8;
   const RE2 pattern(message.match.front(), any_case());
   std::array<std::string, most> values;
@@ -56,10 +58,17 @@ std::string with_values(std::string what, const Message& message, const std::str
   }
   const std::vector<std::string> keys = rules::placeholders_of(message.rule->message);
   const int groups = std::min({pattern.NumberOfCapturingGroups(), most, static_cast<int>(keys.size())});
-  const bool read = groups > 0 && RE2::PartialMatchN(said, pattern, list.data(), groups);
+  std::map<std::string, std::string> read;
+  if (groups == 0 || !RE2::PartialMatchN(said, pattern, list.data(), groups)) return read;
+  for (size_t i = 0; i < static_cast<size_t>(groups); ++i) read.emplace(keys[i], values[i]);
+  return read;
+}
+
+// "a mask of type {mask_dtype} with Q in {dtype}", with values, "…" for others.
+std::string with_values(std::string what, const std::map<std::string, std::string>& values) {
   for (const std::string& key : rules::placeholders_of(what)) {
-    const auto at = std::find(keys.begin(), keys.begin() + groups, key) - keys.begin();
-    const std::string value = read && at < groups ? values[static_cast<size_t>(at)] : "";
+    const auto found = values.find(key);
+    const std::string value = found == values.end() ? "" : found->second;
     const std::string open = "{" + key + "}";
     for (size_t begin; (begin = what.find(open)) != std::string::npos;) {
       // Without a value, the key's brackets are removed too.
@@ -68,7 +77,7 @@ std::string with_values(std::string what, const Message& message, const std::str
       what.replace(begin - (bracket ? 1 : 0), open.size() + (bracket ? 2 : 0), value.empty() && !bracket ? "…" : value);
     }
   }
-  static const RE2 unread(",? on sm_…| with cuDNN …| …/…", exact_case());
+  static const RE2 unread(",? on sm_…| with cuDNN …| …/…| for … queries and … keys", exact_case());
   RE2::GlobalReplace(&what, unread, "");
   return what;
 }
@@ -128,9 +137,22 @@ std::string headline_of(Layer layer, const std::string& who) {
 Refusal refusal_of(const MessageHit& hit, const Named& named) {
   const Message& message = *hit.message;
   Refusal refusal = of_message(message, hit.place, named);
-  if (message.rule != nullptr) refusal.means = with_values(message.means, message, hit.place.said);
+  if (message.rule != nullptr) {
+    auto values = values_said(message, hit.place.said);
+    if (named.sms.size() == 1) values.emplace("sm", std::to_string(named.sms.front()));
+    refusal.means = with_values(message.means, values);
+  }
   refusal.versions = message.versions[std::min(hit.match, message.versions.size() - 1)];
   return refusal;
+}
+
+bool may_be_said(const MessageHit& hit) {
+  if (hit.message->rule == nullptr) return true;
+  Json known = Json::object();
+  for (const auto& [key, value] : values_said(*hit.message, hit.place.said))
+    if (const auto number = parse_number<int64_t>(value)) known[key] = *number;
+  const auto may_refuse = [&](const rules::FrameworkRule* rule) { return rules::may_hold(rule->when, known); };
+  return may_refuse(hit.message->rule) || std::ranges::any_of(hit.message->alike, may_refuse);
 }
 
 Refusal reading(const std::string& id, Layer layer, const std::string& who, std::string headline) {

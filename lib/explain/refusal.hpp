@@ -31,6 +31,9 @@ struct Named {
 /// A message with its place in the text. Omits causes that cannot occur with anything that the text names.
 Refusal refusal_of(const MessageHit& hit, const Named& named = {});
 
+/// Whether the rule of a gate's message can refuse the values in the message: two rules may share their words.
+bool may_be_said(const MessageHit& hit);
+
 /// A known problem that the page's words match, with the line of the first word.
 Refusal refusal_of_report(const Message& report, std::string_view page);
 

@@ -59,7 +59,7 @@ void add_subject(PlacedFacts& place) {
   static const RE2 attention(
       "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|\\bsdp_kernel\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\bq(?:uery)?\\b[^\\n]{0,60}[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\b[sd]_(?:q|kv|qk|v)\\b|"
-      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor",
+      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor|\\bDPA\\b|fp8_dpa|local_window_size|\\bimplementation\\W{1,3}cudnn",
       any_case());
   static const RE2 cudnn("cudnn", any_case());
   // Words of attention that other operations also have.
@@ -69,7 +69,7 @@ void add_subject(PlacedFacts& place) {
       any_case()),
       // Where cuDNN is named: "with dropout 0.1 the trace says flash, not cuDNN".
       beside_cudnn(
-          "\\bflash\\b|\\bheads?\\b|\\bcausal\\b|\\bdecod(?:e|ing)\\b|use_deterministic_algorithms|\\bd ?= ?(?:64|80|96|128|192|256)\\b|\\bQ, K\\b|\\bQ/?K/?V\\b|(?-i:\\bd[QKVO]\\b)",
+          "\\bflash\\b|prefill|\\bheads?\\b|\\bcausal\\b|\\bdecod(?:e|ing)\\b|use_deterministic_algorithms|\\bd ?= ?(?:64|80|96|128|192|256)\\b|\\bQ, K\\b|\\bQ/?K/?V\\b|(?-i:\\bd[QKVO]\\b)",
           any_case());
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
   // Neither a program's options, "--xla_gpu_enable_triton_gemm=false", nor what works: "the matmul succeeded".
@@ -110,7 +110,23 @@ void add_subject(PlacedFacts& place) {
              [&](const std::string* words, size_t at) { place.add(place.facts.graphs, words[1], at); });
 }
 
+std::string owner_of_kernel(std::string_view page) {
+  static const Worded<const char*> kernels[] = {
+      {"flash-attn", "\\bflash_attn_(?:\\w+_)?func\\b"},
+      {"xFormers", "\\bxformers\\.ops\\b|\\bmemory_efficient_attention(?:_forward|_backward)?\\b"},
+      {"SageAttention", "\\bsageattn\\b|\\busing sage attention\\b|--use-sage-attention"},
+      {"FlashInfer", "\\bflashinfer::\\w+"},
+      {"cudnn-frontend's Python kernels (DSA)", "\\bcudnn\\.DSA\\b|\\bsparse_attention_backward_wrapper\\b"}};
+  static const RE2 ours(
+      "sdpa|dot_product_attention|fused ?attention|fused_attn|CUDNN_ATTENTION|cudnn(?:'s)? (?:flash |fused )?attention|cudnn_batch_|backend\\W{1,4}cudnn",
+      any_case());
+  if (has_words(page, ours)) return "";
+  const auto found = std::ranges::find_if(kernels, [&](const auto& one) { return has_words(page, one.words); });
+  return found == std::end(kernels) ? "" : found->key;
+}
+
 bool is_about_another_kernel(std::string_view page) {
+  if (!owner_of_kernel(page).empty()) return true;
   static const RE2 linear("linear[_ ]attention|kimi_delta|\\bKDA\\b|gated[_ ]delta", any_case()),
       softmax("sdpa|scaled_dot_product|dot_product_attention|flash|softmax", any_case());
   static const RE2 other(

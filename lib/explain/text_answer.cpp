@@ -88,12 +88,14 @@ void rank_behind_what_they_hand_on(std::vector<std::pair<Rank, Refusal>>& ranked
 }
 
 // "Disabling FusedAttention for" is the beginning of several messages.
-void drop_parts_of_longer_messages(std::vector<std::pair<Rank, Refusal>>& ranked) {
+// Of programs with the same message, the one that raised it said it.
+void drop_parts_of_longer_messages(std::vector<std::pair<Rank, Refusal>>& ranked, const Raised& raised) {
   std::vector<std::pair<Rank, Refusal>> kept;
   for (const auto& one : ranked) {
     const Refusal& part = one.second;
     const bool is_part = std::ranges::any_of(ranked, [&](const auto& other) {
       const Refusal& whole = other.second;
+      if (whole.said == part.said && whole.who == raised.name && part.who != raised.name) return true;
       return whole.first_line == part.first_line && whole.who == part.who && whole.times >= part.times &&
              whole.layer <= part.layer && whole.said.size() > part.said.size() &&
              whole.said.find(part.said) != std::string::npos;
@@ -164,6 +166,23 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
       raised.is_of_python_code
           ? fmt::format("releases of {} and its packages that fit together, or a report to its authors", raised.name)
           : raised.program->instead;
+  refusal.source = "the text itself";
+  return refusal;
+}
+
+// Another program's kernel computed the attention.
+std::optional<Refusal> another_kernel(const TextFacts& facts, std::string_view page) {
+  const std::string owner = owner_of_kernel(page);
+  const bool is_trouble = facts.asks || is_failure(facts.trouble) || facts.trouble == Trouble::varies;
+  if (owner.empty() || !is_trouble) return std::nullopt;
+  const bool is_of_frontend = owner.starts_with("cudnn-frontend");
+  Refusal refusal =
+      reading("another-kernel", Layer::framework, owner,
+              is_of_frontend ? fmt::format("{} compute this attention; cuDNN's engines are not involved", owner)
+                             : fmt::format("{} computes this attention; cuDNN is not involved", owner));
+  const auto program = std::ranges::find(programs(), owner, &Program::name);
+  if (program != programs().end()) refusal.next = program->instead;
+  refusal.first_line = refusal.times = 1;
   refusal.source = "the text itself";
   return refusal;
 }
@@ -273,8 +292,9 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
     ranked.emplace_back(rank, std::move(refusal));
   };
   const Named named{cudnns_of(facts), facts.all_sms()};
-  for (const auto& hit : findings.messages) add(refusal_of(hit, named), hit.message->reason);
-  drop_parts_of_longer_messages(ranked);
+  for (const auto& hit : findings.messages)
+    if (may_be_said(hit)) add(refusal_of(hit, named), hit.message->reason);
+  drop_parts_of_longer_messages(ranked, facts.raised);
   rank_behind_what_they_hand_on(ranked);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   for (auto& [rank, refusal] : ranked) answer.refusals.push_back(std::move(refusal));
@@ -298,8 +318,9 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   const bool is_known = std::any_of(answer.refusals.begin(), answer.refusals.end(), [](const Refusal& one) {
     return one.kind == MessageKind::refusal || one.kind == MessageKind::reading;
   });
-  if (!is_known)
-    if (auto outside = raised_outside(facts)) answer.refusals.insert(answer.refusals.begin(), std::move(*outside));
+  auto outside = is_known ? std::nullopt : raised_outside(facts);
+  if (!outside && !is_known) outside = another_kernel(facts, findings.pasted);
+  if (outside) answer.refusals.insert(answer.refusals.begin(), std::move(*outside));
   for (Refusal& refusal : answer.refusals)
     if (const std::string conflict = gpu_conflict(refusal.line, facts); !conflict.empty() && refusal.causes.empty())
       refusal.causes.push_back(conflict);

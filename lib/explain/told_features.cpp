@@ -34,13 +34,16 @@ void read_types(Reader& reader) {
   reader.each(of_queries, [&](const std::string* found) { return set_type(found[1]); });
   static const RE2 of_output = any(
       "\\b(bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32) (?:out(?:put)?s?|O)\\b|\\b(?:output|O|out) (?:is |stays |comes )?(?:in|as|of type|dtype) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b|"
-      "\\bo_dtype ?[=:] ?(\\w+)");
+      "\\bo_dtype ?[=:] ?(\\w+)|\\b(?:output|O) (?:is|stays) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b");
   reader.each(of_output, [&](const std::string* found) {
     for (const auto& [name, words] : types)
       if (has_words(first_group(found), words)) return reader.set("o_dtype", name);
     return false;
   });
-  // The type of weights or of the cache is not the call's.
+  // The type of a reference, of weights or of the cache is not the call's.
+  static const RE2 of_reference = any(
+      "\\bCPU\\b[^.\\n;,]{0,24}\\b(?:fp|float|f)(?:32|64)\\b|\\b(?:fp|float|f)(?:32|64)\\b[^.\\n;,]{0,12}\\b(?:on (?:the )?CPU|reference)\\b|\\breference (?:in|is|of) (?:fp|float|f)(?:32|64)\\b");
+  reader.each(of_reference, [](const std::string*) { return true; });
   static const RE2 of_weights = any(
       "(?:quantization|kv[_-]cache[_-]dtype|load[_-]format)\\W{1,3}fp8\\w*|\\bfp8[ -](?:weights|checkpoints?|kv[ _-]cache|models?)\\b");
   reader.each(of_weights, [](const std::string*) { return true; });
@@ -51,15 +54,23 @@ void read_types(Reader& reader) {
   if (reader.says(mxfp8)) reader.set("fp8", "mxfp8");
   static const RE2
       backward = any(
-          "\\bbackward|\\bbwd\\b|\\bbprop\\b|\\bgradients?\\b|\\bjax\\.grad\\b|\\bvalue_and_grad\\b|\\bd[QKV]\\b|\\bd_?(?:bias|sinks?)\\b|\\bgrad_(?:[qkv]|query|key|value)\\b|\\bgrads\\b|\\b[qkv]\\.grad\\b"),
+          "(?:\\b|_)backward|\\bbwd\\b|\\bbprop\\b|\\bgradients?\\b|\\bjax\\.grad\\b|\\bvalue_and_grad\\b|\\bd[QKV]\\b|\\bd_?(?:bias|sinks?)\\b|\\bgrad_(?:[qkv]|query|key|value)\\b|\\bgrads\\b|\\b[qkv]\\.grad\\b"),
       training = any(
           "(?:^|[^-\\w])training(?:[^ \\w]|$| (?:[^cijs]|c[^o]|i[^m]|j[^o]|s[^e]))|\\b(?:can|do|does|could|to|we|i) (?:i |we |it |you |one )?train\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
+  static const RE2
+      forward_said = any("(?:^|[^.\\w])(?:forward(?: pass)?|fprop)(?:[^(\\w.=]|\\.\\s|$)"),
+      statistics = any(
+          "\\b(?:LSE|logsumexp|stat(?:s|istics))\\b (?:is|are|was|were) (?:requested|wrong|generated|not written|written)\\b|\\bgenerate_stats ?= ?True|\\bstat(?:s|istics) requested|\\bwrong is (?:the )?(?:LSE|logsumexp|stat(?:s|istics))\\b");
   static const RE2 forward_alone = any(
       "\\bforward(?:[ -]pass)?[ -]only\\b|\\bonly (?:the |in )?forward\\b|\\binference\\b|, (?:the )?(?:forward|fprop)(?: pass)?[.,;:?)]");
   if (reader.says(backward) || (reader.says(training) && !reader.says(forward)))
     reader.set("pass", "bprop");
-  else if (reader.says(forward_alone))
+  else if (reader.says(statistics))
+    reader.set("pass", "fprop_train");
+  else if (reader.says(forward_alone) ||
+           (!has_words(reader.rest(), backward) && !has_words(reader.rest(), training) && reader.says(forward_said) &&
+            !reader.before().ends_with(", in")))  // not "line 112, in forward"
     reader.set("pass", "fprop");
 }
 
@@ -70,10 +81,10 @@ void read_bias(Reader& reader) {
           any("\\b(?:fp|float|f)32 (?:\\w+ ){0,3}(?:attn_?|attention )?(?:mask|bias)\\b|"
               "\\b(?:mask|bias) (?:\\w+ ){0,2}(?:in|of|is|are|as) (?:type )?(?:torch\\.|jnp\\.)?(?:fp|float|f)32\\b"),
       of_shape = any(
-          "\\b(?:bias|mask)\\b[^\\[(\\n.;)#]{0,32}[\\[(](\\d+|b|bs|bsz|batch), ?(\\d+|h|heads|nheads), ?(\\d+|s\\w*|l\\w*|t), ?(\\d+|s\\w*|l\\w*|t)[\\])]"),
+          "\\b(?:bias|mask)\\b(?:[^\\[(\\n.;),#]|, (?:of )?shape){0,32}[\\[(](\\d+|b|bs|bsz|batch), ?(\\d+|h|heads|nheads), ?(\\d+|s\\w*|l\\w*|t), ?(\\d+|s\\w*|l\\w*|t)[\\])]"),
       bias = any("(?:^|[^-\\w])(?:attn_|attention )?bias(?:[^-\\w]|$)|additive (?:attention )?mask|\\bd_?bias\\b"),
       with_gradient = any(
-          "\\bd_?bias\\b|\\bbias[- ]grad|\\bgradients? of (?:the |a )?bias|\\bbias (?:with|needs|requires) (?:a |its )?grad|\\b(?:trainable|learn(?:ed|able)) (?:\\w+ )?bias\\b");
+          "\\bd_?bias\\b|\\bbias[- ]grad|\\bgradients? of (?:the |a )?bias|\\b(?:bias|attn_mask) (?:with|needs|requires) (?:a |its )?grad|\\blearn (?:an? |the )?(?:\\w+ ){0,2}bias\\b|\\b(?:trainable|learn(?:ed|able)) (?:\\w+ )?bias\\b");
   static const RE2 parameter = any(
       "\\b(?:\\w+_)?bias(?:: ?bool)? ?= ?(?:False|None|\\w+\\.bias)\\b|\\bbias: ?bool\\b|\\bimport [^\\n]{0,80}\\bbias\\b");
   reader.each(parameter, [](const std::string*) { return true; });  // of a program
@@ -145,7 +156,7 @@ void read_score_modifier(Reader& reader) {
 void read_features(Reader& reader) {
   static const RE2 deterministic =
       // Not "is it deterministic" or "make it deterministic", which are observations and wishes.
-      any("\\bdeterministic(?:\\W{1,3}True| (?:\\w+ ){0,2}(?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
+      any("\\buse_deterministic_algorithm ?= ?True|\\bdeterministic(?:\\W{1,3}True| (?:\\w+ ){0,2}(?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
           "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|\\bbit-?wise (?:reproducible|identical) |"
           "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0");
   static const RE2 boolean =

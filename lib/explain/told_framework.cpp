@@ -47,6 +47,27 @@ void read_settings_of_maxtext(ToldQuestion& question, std::string_view page) {
     if (has_words(page, words)) question.call[key] = true;
 }
 
+// Which kernels sdpa_kernel() allows, and arguments of the call.
+void read_call_of_torch(ToldQuestion& question, std::string_view page) {
+  static const RE2 set("\\bsdpa_kernel\\( ?(?:backends ?= ?)?[\\[{]([^\\])}]*,[^\\])}]*)[\\]}]", any_case()),
+      priority("set_priority", any_case()), ours("CUDNN_ATTENTION", exact_case()),
+      only("\\bsdpa_kernel\\( ?(?:backends ?= ?)?\\[? ?(?:\\w+\\.)*CUDNN_ATTENTION ?\\]? ?[,)]", exact_case()),
+      none_left("no (?:available|viable) (?:kernel|backend)", any_case()),
+      others("\\b(?:FLASH_ATTENTION|EFFICIENT_ATTENTION|MATH)\\b", exact_case()),
+      call("\\b(?:scaled_dot_product_attention|F\\.sdpa)\\( ?\\w+(?:\\.\\w+)* ?, ?\\w+[^).]*\\)", any_case()),
+      grouped("enable_gqa", any_case()),
+      mask_grad("\\battn_mask[^.\\n]{0,24}\\b(?:needs?|requires?|with) (?:a )?grad|\\battn_mask\\.requires_grad",
+                any_case());
+  std::string kernels;
+  if (RE2::PartialMatch(piece(page), set, &kernels) && has_words(kernels, ours) && !has_words(page, priority))
+    question.call["backend_set"] = true;
+  else if (has_words(page, ours) && !has_words(page, others) && (has_words(page, only) || has_words(page, none_left)))
+    for (const char* key : {"flash_sdp_enabled", "mem_efficient_sdp_enabled", "math_sdp_enabled"})
+      question.call[key] = false;
+  if (has_words(page, call) && !has_words(page, grouped)) question.call["enable_gqa"] = false;
+  if (has_words(page, mask_grad)) question.call["mask_requires_grad"] = true;
+}
+
 // SGLang's backend for PyTorch's cuDNN attention, on every GPU.
 bool selects_cudnn_of_torch(std::string_view page) {
   static const RE2 backend("\\b(?:torch_)?cudnn_sdpa\\b", any_case());
@@ -88,7 +109,8 @@ void choose_framework(ToldQuestion& question, std::string_view text, const TextF
       {"onnxruntime", "\\bonnx ?runtime\\b|\\bORT_ENABLE_|\\bAttentionKernelOptions\\b"},
       {"keras", "\\bkeras\\b"},
       {"flashinfer",
-       "\\bcudnn_batch_(?:prefill|decode)_with_kv_cache\\b|\\bFlashInfer(?:'s)? cudnn\\b|\\bBatch(?:Prefill|Decode)With\\w+Wrapper"},
+       "\\bflashinfer\\b[^.\\n]{0,80}\\bcudnn\\b|\\bcudnn\\b[^.\\n]{0,80}\\bflashinfer\\b|\\bcudnn_batch_(?:prefill|decode)_with_kv_cache\\b|\\bFlashInfer(?:'s)? cudnn\\b|\\bBatch(?:Prefill|Decode)With\\w+Wrapper"},
+      {"cudnn.jl", "\\b(?:cuDNN|CUDA|NNlib)\\.jl\\b"},
       {"tensorrt", "\\btensorrt\\b"},
       {"diffusers", "\\bdiffusers\\b"},
       // A type's name such as "torch.float32" does not show the program.
@@ -144,6 +166,7 @@ void choose_framework(ToldQuestion& question, std::string_view text, const TextF
   const bool is_inside = has_release_of(facts, "vllm") || has_release_of(facts, "sglang");
   if (question.framework.starts_with("torch") && is_inside && !selects_cudnn_of_torch(page))
     question.call["cudnn_sdp_enabled"] = false;
+  if (question.framework == "torch" || question.framework.starts_with("torch==")) read_call_of_torch(question, page);
   static const RE2 selected("\\bimplementation\\W{0,12}cudnn\\b|\\bcudnn implementation\\b", any_case());
   if (question.framework.starts_with("jax") && has_words(page, selected)) question.call[rules::names_cudnn] = true;
   if (question.framework.starts_with("keras")) read_backend_of_keras(question, page, facts);

@@ -53,12 +53,15 @@ void read_tuples(Reader& reader, bool heads_third) {
       names = "\\b(q[, /]{1,2}k[, /]{1,2}v|q|query|queries|k|key|keys|v|value|values|qkv|inputs?|tensors?)";
   static const RE2 named(names + "(?:\\.shape|_shape|\\.size\\(\\))?\\b[^\\[(\\d\\n]{0,24}" + type + numbers,
                          any_case()),
-      unnamed("((?:[\\w.]+[ .])?\\b(?:shapes?|size ?=|ShapedArray|bfloat16|float16|bf16|f16))[^\\[(\\d\\n]{0,16}" +
-                  type + numbers,
-              any_case()),
-      plain(names + "[ :=]{1,3}(\\d+)x(\\d+)x(\\d+)x(\\d+)\\b", any_case()),
+      unnamed(
+          "((?:[\\w.]+[ .])?\\b(?:shapes?|size ?=|bshd|sbhd|bhsd|BTNH|BNTH|ShapedArray|bfloat16|float16|bf16|f16))[^\\[(\\d\\n]{0,16}" +
+              type + numbers,
+          any_case()),
+      plain(
+          "(?:" + names + "|\\b(?:bf16|fp16|f16|bfloat16|float16|shape|size))[ :=,]{1,3}(\\d+)x(\\d+)x(\\d+)x(\\d+)\\b",
+          any_case()),
       others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case()),
-      named_order("\\b(sbhd|bshd|bhsd)\\b", any_case());
+      named_order("\\b(sbhd|bshd|bhsd|btnh|bnth)\\b", any_case());
   static const RE2 of_expand("sizes: ", any_case());  // shape in PyTorch's message about a mask
   // A mask's shape, the shape of another view, and torch.compile's buffers.
   static const RE2 of_others("\\b(?:attn_)?(?:mask|bias)\\b|reshape|expand|broadcast|\\bview|\\bFixedLayout\\b",
@@ -80,10 +83,12 @@ void read_tuples(Reader& reader, bool heads_third) {
     std::string order;
     if (RE2::PartialMatch(piece(reader.sentence()), named_order, &order)) {
       order = in_small_letters(order);
-      const auto size = [&](char dimension) { return std::array{*b, *second, *third}.at(order.find(dimension)); };
-      batch = size('b');
-      heads = size('h');
-      tokens = size('s');
+      const auto size = [&](const char* letters) {
+        return std::array{*b, *second, *third}.at(order.substr(0, 3).find_first_of(letters));
+      };
+      batch = size("b");
+      heads = size(order.ends_with('d') ? "h" : "n");
+      tokens = size("st");
     }
     if (which == 'k') return any_set({reader.set("heads_kv", heads), reader.set("seqlen_kv", tokens)});
     if (which == 'v') return reader.set("head_dim_v", *d);
@@ -106,7 +111,7 @@ void read_tuples(Reader& reader, bool heads_third) {
 void read_windows(Reader& reader, Json& mask) {
   static const RE2 pair = any("window(?:_size)?['\"]? ?[=:]? ?\\(? ?(-?\\d+), ?(-?\\d+) ?\\)?");
   static const RE2 sides =
-      any("window of (\\d+) (?:keys |tokens )?(?:to the )?left and (\\d+) (?:keys |tokens )?(?:to the )?right");
+      any("\\b(\\d+) (?:keys |tokens )?(?:to the )?left ?(?:and|/|,) ?(\\d+) (?:keys |tokens )?(?:to the )?right");
   static const RE2 left = any(
       "(?:window_left|left[ _]bound)['\"]?(?: ?(?:of|is|=|:))* ?(\\d+)|\\b(\\d+) (?:keys |tokens |positions )?to the left\\b");
   static const RE2 last = any(
@@ -203,6 +208,10 @@ void read_pairs(Reader& reader) {
     const char *first, *second;
     RE2 words;
   } pairs[] = {
+      {"seqlen_q", "seqlen_kv",
+       any("\\b(\\d[\\d,]*k?) (?:query|q)(?: tokens)? and (\\d[\\d,]*k?) (?:key|kv|k/v)(?:/value)? (?:tokens|positions)\\b")},
+      {"head_dim_qk", "head_dim_v",
+       any("\\b(\\d{2,4}) for (?:q and k|q ?/ ?k|qk),?(?: and)? (\\d{2,4}) for v\\b")},
       {"head_dim_qk", "head_dim_v",
        any("head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|(?:for|of) (?:Q and K|Q ?/ ?K|QK|queries and keys),?(?: and)?|\\(?qk\\)?,? and) ?(\\d{2,4})")},
       {"head_dim_qk", "head_dim_v",
@@ -214,7 +223,8 @@ void read_pairs(Reader& reader) {
       {"heads_q", "heads_kv",
        any("\\b(\\d{1,4}) (?:query|q|heads)(?: heads)? ?(?:[,/]|over|with|and|on)? ?(?:and )?(?:GQA )?(\\d{1,4})(?: ?(?:kv|k/v|key)(?: heads)?\\b)")},
       {"seqlen_q", "seqlen_kv", any("\\b(\\d{2,6}) ?x ?(\\d{2,6})(?: tokens| scores|,|\\.| attention)")},
-      {"heads_q", "head_dim_qk", any("\\b(\\d{1,4}) heads of (?:size |dimension )?(\\d{1,4})\\b")},
+      {"heads_q", "head_dim_qk",
+       any("\\b(\\d{1,4}) heads ?(?:of|x|\\*|\u00d7) ?(?:size |dimension |dim )?(\\d{1,4})\\b")},
       {"batch", "seqlen_q", any("\\b(\\d{1,5}) sequences of (\\d[\\d,]*k?)(?: tokens)?\\b")}};
   for (const auto& [first, second, words] : pairs)
     reader.each(words, [&, one = first, other = second](const std::string* found) {
@@ -228,6 +238,8 @@ void read_sizes(Reader& reader) {
   static const RE2
       paged = any("\\bpaged\\b|page[_ ]table|block[_ ]table"),
       decode = any(
+          "\\bprefill\\b[^.;\\n]{0,32}\\b(?:match\\w*|agrees?|fine|ok|right|correct|identical|equal)\\b|"
+          "\\bdecod(?:e|ing) (?:raises?|throws?|crash\\w*|hangs?|gives|does|doesn't|returns?|was)\\b|"
           "\\bdecod(?:e|ing) (?:steps?|phase|stage|attention|requests?|mode|path|batch(?:es)?|kernels?|shapes?|case|with|on|of|at|in|is|fails)\\b|"
           "\\b(?:for|in|during|while|at|paged|token|graph|batch|when) (?:\\w+ )?decod(?:e|ing)\\b|"
           "\\bdecod(?:e|ing)[,:;]|\\b(?:token[- ]by[- ]token|one token at a time|autoregressive)\\b|\\b(?:one|a single) (?:query|new token)\\b|"
@@ -235,6 +247,7 @@ void read_sizes(Reader& reader) {
       of_images = any("\\b(?:VAE|video|image|latent)s? (?:encode and |encoding and )?decod(?:e|ing)\\b");
   // In this order: "seqlen=4096 heads=16" does not mean 4096 heads.
   static const SizeForm forms[] = {
+      {"head_dim_qk", 1024, "\\bd_?qk ?= ?d_?v ?= ?(\\d{2,4})\\b"},
       {"head_dim_v", 1024, "\\b(?:d_?v|hd_?v|head_?dim_v|v[ _-]head[ _-]?dim) ?[=:]? ?(\\d{2,4})\\b"},
       {"head_dim_qk", 1024,
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
@@ -248,6 +261,7 @@ void read_sizes(Reader& reader) {
        "\\b(?:h_?kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_gqa_groups|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
        "\\b(?:num_(?:attention_|query_|q_)?heads(?:_q)?|h_?q|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
+      {"heads_q", 1024, "\\b[Hh] ?= ?(\\d{1,4})\\b", exact_case()},
       {"heads_q", 1024,
        "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"block", 100'000,
@@ -258,6 +272,9 @@ void read_sizes(Reader& reader) {
        "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|(?:max_)?seq_?len_?q|q_len|sq)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
       {"seqlen_kv", most_size,
        "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv?|(?:max_)?seq_?len_?kv?|kv?_len|skv?)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
+      {"seqlen_kv", most_size,
+       "\\b(?:K/?V|keys?(?:/values?)?):? (?:of )?(?:1 ?x ?)?(\\d{1,3}(?:,\\d{3})+|\\d{2,7}) tokens\\b"},
+      {"seqlen_q", most_size, "\\b(?:Q|quer(?:y|ies)):? (?:of )?(?:1 ?x ?)?(\\d{1,3}(?:,\\d{3})+|\\d{2,7}) tokens\\b"},
       {"length", most_size,
        "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_?len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b"},
       {"length", most_size, "\\bseq(?:uence)? ?=? ?(\\d{2,7})\\b|\\b(\\d[\\d,]{1,8}) (?:frames|positions)\\b"},
@@ -267,6 +284,7 @@ void read_sizes(Reader& reader) {
   read_pairs(reader);
   static const RE2 one_head = any("\\b(?:one|a single) (?:query |attention )?head\\b");
   if (reader.says(one_head)) reader.set("heads_q", int64_t{1});
+  const char* of_length = nullptr;  // the sentence of the first length
   for (const SizeForm& form : forms) {
     std::string field = form.field;
     if (field == "length") {
@@ -279,7 +297,12 @@ void read_sizes(Reader& reader) {
     reader.each(form.words, [&](const std::string* words) {
       const auto size = size_of(first_group(words));
       if (!size || *size > form.most) return false;
-      return field == "block" ? reader.set("paged", Json{{"block_size", *size}}) : reader.set(field, *size);
+      if (field == "block") return reader.set("paged", Json{{"block_size", *size}});
+      if (form.field != "length") return reader.set(field, *size);
+      // A length of another sentence is of another case: "1152 tokens fail as well".
+      const bool is_other = of_length != nullptr && of_length != reader.sentence().data();
+      if (of_length == nullptr) of_length = reader.sentence().data();
+      return reader.set(is_other ? "seqlen_q" : field, *size);
     });
     if (field == "block" && reader.says(paged) && reader.set("paged", Json{{"block_size", 64}}))
       reader.question.assumed.emplace_back(assumed_pages);
@@ -353,8 +376,12 @@ void read_fields(Reader& reader, std::string_view page, const TextFacts& facts) 
   read_features(reader);
   static const RE2 current = any("\\bcurrent[- ]scaling\\b");
   if (is_engine && reader.says(current)) question.call["fp8_recipe"] = "current";
-  static const RE2 prefill = any("\\bcudnn_batch_prefill_with_kv_cache\\b");
-  if (question.framework.starts_with("flashinfer") && has_words(page, prefill)) question.call["call"] = "prefill_cudnn";
+  static const RE2
+      prefill = any("prefill"),
+      of_cudnn = any(
+          "\\bcudnn_batch_prefill_|\\bbackend\\W{1,4}cudnn\\b|\\bcudnn prefill|\\bprefill\\b[^.\\n]{0,40}\\bcudnn\\b");
+  if (question.framework.starts_with("flashinfer") && has_words(page, prefill) && has_words(page, of_cudnn))
+    question.call["call"] = "prefill_cudnn";
   if (is_jax && question.tells("layout"))
     question.call = {{"packed", true}, {"offsets", true}, {"seqlen_q_given", true}, {"seqlen_kv_given", true}};
 }

@@ -29,7 +29,7 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 const RE2& works_words() {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was|were) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\btrains(?:[,.;)]|$| fine| well)|\\b(?:also|prints) 0\\b|\\bwithout (?:error|a problem)|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\btrains(?:[,.;)]|$| fine| well| as well)|\\bhas run\\b|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
       // A verdict in a list or a table: "H100: ok", "9.20 good, 9.21 hangs", "| passed |".
       "(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
       any_case());
@@ -38,7 +38,7 @@ const RE2& works_words() {
 
 const RE2& failure_words() {
   static const RE2 does_not(
-      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|garbage|gibberish|deviat|turns? (?:it |them )?down|throws|crash|hang|stall|wrong|\\bNaN|slow|error|differ|"
+      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|garbage|gibberish|deviat|turns? (?:it |them )?down|throws|crash|hang|stall|wrong|\\bNaN|slow|error|differ|\\boff by\\b|incorrect|\\bzeros\\b|corrupt|"
       "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bbad\\b|\\bnone\\b|"
       "\\bno (?:engine|plan|kernel|execution)|\\bnot?\\s*(?:[,.;)|]|$)|\xe2\x9c[\x97\x98]|\xe2\x9d\x8c|"
       "\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
@@ -48,7 +48,9 @@ const RE2& failure_words() {
 
 // Whether the words are about a failure: not "there is no NaN".
 bool fails(std::string_view part) {
-  static const RE2 none("\\bno (?:NaNs?|errors?|crash\\w*|hangs?|wrong)\\b", any_case());
+  static const RE2 none(
+      "\\b(?:no|without(?: an?| any)?) (?:NaNs?|errors?|crash\\w*|hangs?|wrong|problems?|issues?|trouble)\\b|\\berrors? (?:is |are |of |about )?\\d[\\d.]*e-\\d+",
+      any_case());
   std::string words(part);
   RE2::GlobalReplace(&words, none, "");
   return has_words(words, failure_words());
@@ -90,7 +92,9 @@ bool names_place(std::string_view text, size_t at) {
   static const RE2 place(
       "\\b(?:GB?[23]00|[AHBLTV]\\d{1,3}S?|RTX|[2345]0[5-9]0|Volta|Turing|Ampere|Ada|Hopper|Blackwell|sm_?\\d{2,3}|\\d{1,2}\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
       exact_case());
-  return has_words(part_at(text, at, ";", {" but ", " while ", " whereas "}), place);
+  static const RE2 condition("^\\W*(?:if|when|once)\\b", any_case());
+  const std::string_view half = part_at(text, at, ";", {" but ", " while ", " whereas "});
+  return has_words(half, place) && !has_words(half, condition);
 }
 
 bool is_of_both(std::string_view text, size_t at) {
@@ -175,8 +179,12 @@ bool is_demanded(std::string_view text, size_t at) {
       "\\b(?:we|i) need\\b[^.;:!?\\n]{0,40}\\bon (?:an? |the |our )?$",
       any_case()),
       ours("\\b(?:we|i|you|they) only\\b[^.;:!?\\n]{0,48}$", any_case());
+  // "forward only on an L4"
+  static const RE2 of_pass("\\b(?:forward|fprop|backward|inference|prefill|training)[ -]only\\b[^.;:!?\\n]{0,48}$",
+                           any_case());
   const std::string_view before = letters_before(text, at, reach);
-  return has_words(before, demand) && !has_words(before, own) && !has_words(before, ours);
+  return has_words(before, demand) && !has_words(before, own) && !has_words(before, ours) &&
+         !has_words(before, of_pass);
 }
 
 bool begins_with_unit(std::string_view words) {

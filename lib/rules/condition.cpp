@@ -155,4 +155,39 @@ bool holds(const Json& condition, const Json& problem) {
   return true;
 }
 
+namespace {
+
+bool is_key_known(const std::string& name, const Json& wanted, const Json& known) {
+  if (!known.contains(name)) return false;
+  if (!wanted.is_object()) return true;
+  return std::ranges::all_of(members(wanted), [&](const auto& member) {
+    const auto& [operation, operand] = member;
+    const bool is_of_key = operation != "in" && operation != "not" && operand.is_string();
+    return !is_of_key || known.contains(text_of(operand));
+  });
+}
+
+// Whether it depends on known keys only.
+bool is_known(const Json& condition, const Json& known) {
+  return std::ranges::all_of(members(condition), [&](const auto& member) {
+    const auto& [name, value] = member;
+    if (name == "not") return is_known(value, known);
+    if (name != "all" && name != "any") return is_key_known(name, value, known);
+    return std::ranges::all_of(value, [&](const Json& part) { return is_known(part, known); });
+  });
+}
+
+}  // namespace
+
+bool may_hold(const Json& condition, const Json& known) {
+  const auto part_may = [&](const Json& part) { return may_hold(part, known); };
+  return std::ranges::all_of(members(condition), [&](const auto& member) {
+    const auto& [name, value] = member;
+    if (name == "all") return std::ranges::all_of(value, part_may);
+    if (name == "any") return std::ranges::any_of(value, part_may);
+    if (name == "not") return !is_known(value, known) || !holds(value, known);
+    return !is_key_known(name, value, known) || key_holds(known.at(name), value, known);
+  });
+}
+
 }  // namespace attnprobe::rules

@@ -27,4 +27,7 @@ void check_condition(const JsonView& condition, const std::vector<ProblemKey>& k
 /// Preconditions: check_condition(condition) passed; `problem` has a value, or null, for every key.
 bool holds(const Json& condition, const Json& problem);
 
+/// Whether it can hold if only these keys are known. Precondition: check_condition(condition) passed.
+bool may_hold(const Json& condition, const Json& known);
+
 }  // namespace attnprobe::rules

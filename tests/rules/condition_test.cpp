@@ -49,6 +49,22 @@ TEST_CASE("A condition holds if all its members hold", "[rules]") {
   CHECK_FALSE(holds_in(R"({"not": {"sm": 90, "batch": 2}})", "{}"));
 }
 
+TEST_CASE("A condition may hold unless the known keys exclude it", "[rules]") {
+  const auto may_hold_with = [](const char* condition, const char* known) {
+    const Json json = Json::parse(condition);
+    check_condition(place_of(json));
+    return may_hold(json, Json::parse(known));
+  };
+  CHECK(may_hold_with(R"({"pass": "bprop", "head_dim_qk": {"above": 128}})", R"({"head_dim_qk": 192})"));
+  CHECK_FALSE(may_hold_with(R"({"pass": "bprop", "head_dim_qk": {"above": 128}})", R"({"head_dim_qk": 64})"));
+  CHECK(may_hold_with(R"({"any": [{"seqlen_q": 1}, {"seqlen_kv": 1}]})", R"({"seqlen_q": 2})"));
+  CHECK_FALSE(may_hold_with(R"({"any": [{"seqlen_q": 1}, {"seqlen_kv": 1}]})", R"({"seqlen_q": 2, "seqlen_kv": 2})"));
+  CHECK(may_hold_with(R"({"not": {"sm": 90, "batch": 2}})", R"({"sm": 90})"));
+  CHECK_FALSE(may_hold_with(R"({"not": {"sm": 90, "batch": 2}})", R"({"sm": 90, "batch": 2})"));
+  CHECK(may_hold_with(R"({"seqlen_q": {"above": "seqlen_kv"}})", R"({"seqlen_q": 2})"));
+  CHECK_FALSE(may_hold_with(R"({"seqlen_q": {"above": "seqlen_kv"}})", R"({"seqlen_q": 2, "seqlen_kv": 2})"));
+}
+
 TEST_CASE("Operators compare with numbers and with other keys", "[rules]") {
   CHECK(holds_in(R"({"sm": {"min": 90, "max": 90}})", "{}"));
   CHECK_FALSE(holds_in(R"({"sm": {"above": 90}})", "{}"));
