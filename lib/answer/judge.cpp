@@ -205,7 +205,8 @@ namespace {
 // the newest cuDNN.
 struct Decisive {
   const rules::Requirement* requirement = nullptr;
-  bool never = false, of_gpu = false;
+  bool of_gpu = false;
+  std::string instead = {};
 };
 
 Decisive decisive(const Answer& result) {
@@ -218,7 +219,7 @@ Decisive decisive(const Answer& result) {
       const bool of_gpu = !rule.sm.is_null() && !rules::holds(rule.sm, problem);
       const std::tuple weight(rule.never, of_gpu, rule.cudnn_from);
       if (found.requirement != nullptr && !(heaviest < weight)) continue;
-      found = {&requirement, rule.never, of_gpu};
+      found = {&requirement, of_gpu, rule.instead};
       heaviest = weight;
     }
   return found;
@@ -235,13 +236,13 @@ RootCause cause_of(const Answer& result, const std::string& varying) {
     cause.in_general = probe::advice_on_order(result.config.spec);
     return cause;
   }
-  const auto [requirement, never, of_gpu] = decisive(result);
+  const auto [requirement, of_gpu, instead] = decisive(result);
   cause.category = of_gpu ? Category::arch_mismatch : Category::version;
   cause.reason = requirement->text;
   if (result.from)
     cause.in_general = fmt::format("Use cuDNN {} or newer.", result.from->version.text());
-  else if (!never)
-    cause.in_general = fmt::format("Use {}.", requirement->needs);
+  else
+    cause.in_general = instead.empty() ? fmt::format("Use {}.", requirement->needs) : instead;
   return cause;
 }
 

@@ -364,6 +364,12 @@ std::vector<AttentionConfig> configs_from_options(const std::vector<Override>& o
   return expand(read_overrides(overrides, made), {}, 0);
 }
 
+bool has_config(const AttentionSpec& spec) try {
+  return !parse_configs(to_json(spec).dump(), "").empty();
+} catch (const Error&) {
+  return false;
+}
+
 Json config_schema() {
   Json properties = Json::object();
   for (const auto& field : fields()) {

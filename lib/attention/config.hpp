@@ -51,6 +51,9 @@ std::vector<AttentionConfig> load_configs(const std::string& path, const std::ve
 /// Configs that consist only of options.
 std::vector<AttentionConfig> configs_from_options(const std::vector<Override>& overrides);
 
+/// Whether a config can describe it: a graph of a program may have a boolean bias, for example.
+bool has_config(const AttentionSpec& spec);
+
 /// JSON Schema (draft 2020-12) of a config document.
 Json config_schema();
 

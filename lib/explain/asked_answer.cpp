@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "ask/by_rule.hpp"
+#include "attention/config.hpp"
 #include "explain/choice.hpp"
 #include "explain/readings.hpp"
 #include "explain/text_answer.hpp"
@@ -292,18 +293,21 @@ void add_asked_graph(TextAnswer& answer, const replay::Replay& replay, const Tex
   std::string others;
   const answer::Answer* refused = nullptr;
   for (const auto& result : results) {
-    if (refused == nullptr && result.usable == answer::Usable::no) refused = &result;
+    const bool is_refused = result.usable == answer::Usable::no || (result.frontend && result.frontend->refuses);
+    if (refused == nullptr && is_refused) refused = &result;
     others += fmt::format("{}{}: {}", others.empty() ? "" : ", ", result.target.id, name_of(answer::word_of(result)));
   }
   if (results.empty()) return;
   answer.asked = fmt::format("cuDNN {} (simulated, support check): {}", results.front().cudnn_version.text(), others);
-  answer.command = refused != nullptr ? refused->reproduce : results.front().reproduce;
+  const answer::Answer& shown = refused != nullptr ? *refused : results.front();
+  if (attention::has_config(shown.config.spec)) answer.command = shown.reproduce;
   if (refused == nullptr) return;
   Asked asked;
   asked.result = *refused;
   if (auto refusal = refusal_of(asked)) {
     refusal->times = 1;
     answer.refusals.insert(answer.refusals.begin(), std::move(*refusal));
+    answer.missing.clear();
   }
 }
 

@@ -96,7 +96,10 @@ std::optional<answer::Question> question_of(const Fields& fields, const ToldQues
 }
 
 std::vector<rules::ChosenGate> gates_of(const ToldQuestion& told) {
-  return told.framework.empty() ? std::vector<rules::ChosenGate>() : rules::choose_gates({told.framework}, "the text");
+  if (told.framework.empty()) return {};
+  // PyTorch's gate comes after Diffusers'.
+  if (told.framework.starts_with("diffusers")) return rules::choose_gates({told.framework, "torch"}, "the text");
+  return rules::choose_gates({told.framework}, "the text");
 }
 
 // Keeps the gate's refusals that apply to every variant.

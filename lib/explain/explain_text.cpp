@@ -20,7 +20,6 @@ using report::TextStyle;
 using report::wrapped;
 
 constexpr size_t most_lines = 15;
-constexpr size_t most_said = 130;  // letters of a part without -v, about two lines
 
 // The cause of the first refused graph.
 std::optional<answer::RootCause> first_cause(const replay::Replay& replay) {
@@ -77,21 +76,12 @@ std::string next_command(const Explained& explained) {
   if (!explained.answer.command.empty()) return explained.answer.command;
   if (!refusals.empty() && refusals.front().layer == Layer::environment && refusals.front().id != "other-maker")
     return "attnprobe doctor";
+  if (const auto cause = first_cause(explained.replay); cause && layer_of(cause->category) == Layer::environment)
+    return "attnprobe doctor";
   if (shows_graphs(explained.replay) && is_file(explained.replay))
     return "attnprobe replay " + shell_word(explained.replay.file);
   if (!refusals.empty() && is_id(refusals.front().id)) return "attnprobe explain " + refusals.front().id;
   return "";
-}
-
-// The first sentences of a text that fit in `most_said` letters, at least one.
-std::string beginning_of(const std::string& text) {
-  size_t end = 0;
-  while (end < text.size()) {
-    const size_t next = std::min(text.find(". ", end), text.size());
-    if (end > 0 && next > most_said) return text.substr(0, end - 1);
-    end = next + 2;
-  }
-  return text;
 }
 
 // The parts of an answer. Without -v, long parts are shortened if the whole does not fit, and then the last are left out.

@@ -46,7 +46,7 @@ void add_cause(std::string& out, const Explanation& explanation, const TextStyle
   if (cause.engine) head += fmt::format(" (engine {} came furthest)", *cause.engine);
   out += "   " + (style.colour ? coloured(head, "1") : head) + "\n";
   add_paragraph(out, "cuDNN says", words_of(cause.status, cause.reason), style);
-  add_paragraph(out, "in plain words", cause.explanation, style);
+  add_paragraph(out, "in plain words", style.details ? cause.explanation : beginning_of(cause.explanation), style);
   for (const auto& requirement : explanation.requirements)
     add_paragraph(out, "what it needs", fmt::format("{} ({})", requirement.text, requirement.source.text), style);
   add_paragraph(out, "what to do", cause.in_general, style);
@@ -95,6 +95,16 @@ void add_graph(std::string& out, const ReplayedGraph& graph, const TextStyle& st
 }
 
 }  // namespace
+
+std::string beginning_of(const std::string& text) {
+  size_t end = 0;
+  while (end < text.size()) {
+    const size_t next = std::min(text.find(". ", end), text.size());
+    if (end > 0 && next > most_said) return text.substr(0, end - 1);
+    end = next + 2;
+  }
+  return text;
+}
 
 std::string graph_text(const ReplayedGraph& graph, const TextStyle& style) {
   std::string out;

@@ -210,8 +210,7 @@ void read_pairs(Reader& reader) {
   } pairs[] = {
       {"seqlen_q", "seqlen_kv",
        any("\\b(\\d[\\d,]*k?) (?:query|q)(?: tokens)? and (\\d[\\d,]*k?) (?:key|kv|k/v)(?:/value)? (?:tokens|positions)\\b")},
-      {"head_dim_qk", "head_dim_v",
-       any("\\b(\\d{2,4}) for (?:q and k|q ?/ ?k|qk),?(?: and)? (\\d{2,4}) for v\\b")},
+      {"head_dim_qk", "head_dim_v", any("\\b(\\d{2,4}) for (?:q and k|q ?/ ?k|qk),?(?: and)? (\\d{2,4}) for v\\b")},
       {"head_dim_qk", "head_dim_v",
        any("head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|(?:for|of) (?:Q and K|Q ?/ ?K|QK|queries and keys),?(?: and)?|\\(?qk\\)?,? and) ?(\\d{2,4})")},
       {"head_dim_qk", "head_dim_v",

@@ -8,11 +8,29 @@
 namespace attnprobe::replay {
 namespace {
 
-constexpr size_t most_reasons = 20'000;
+constexpr size_t most_reasons = 20'000, most_document = size_t{1} << 20;
 
 }  // namespace
 
+// A document over several lines begins and ends with a bracket that is not indented.
+void TextOfOthers::take_document(std::string_view line, int64_t number) {
+  if (line.starts_with('{') && trim(line) == "{") {
+    document_.clear();
+    document_line_ = number;
+  }
+  if (document_line_ == 0) return;
+  document_ += line;
+  document_ += '\n';
+  if (document_.size() < most_document && !line.starts_with('}')) return;
+  const std::string_view text = log::json_object_at_start(document_);
+  if (!text.empty() && text.find("\"context\"") != std::string_view::npos &&
+      text.find("\"nodes\"") != std::string_view::npos && graphs_.insert(text_key(text)).second)
+    history_.frontend.push_back({std::string(text), document_line_});
+  document_line_ = 0;
+}
+
 void TextOfOthers::take(std::string_view line, int64_t number) {
+  take_document(line, number);
   const std::string_view words = trim(line);
   if (words.empty()) return;
   constexpr std::string_view frontend_graph = "{\"context\":";

@@ -23,7 +23,11 @@ class TextOfOthers {
   std::vector<std::string> take_reasons() { return std::move(reasons_); }
 
  private:
+  void take_document(std::string_view line, int64_t number);
+
   LogHistory& history_;
+  std::string document_;  // the beginning of a JSON document over several lines
+  int64_t document_line_ = 0;
   std::set<std::pair<size_t, size_t>> graphs_;  // of cudnn-frontend, by text
   std::vector<std::string> reasons_;
 };

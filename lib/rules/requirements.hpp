@@ -92,6 +92,7 @@ struct RequirementRule {
   CudnnVersion cudnn_from;   ///< the first version with the feature; unknown: any
   CudnnVersion cudnn_below;  ///< the first version without the feature again; unknown: none
   bool never = false;        ///< no version has the feature
+  std::string instead;       ///< what to use then, a sentence; "" if some version has it
   bool is_plural = false;    ///< "grouped heads need"
   std::string needs_cudnn,
       needs_gpu;  ///< in words: "cuDNN 9.9.0 or newer, but older than 9.26.1", "Hopper or newer"; ""

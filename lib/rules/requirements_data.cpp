@@ -31,8 +31,9 @@ void read_needs(const JsonView& place, RequirementRule& rule) {
   std::string& words = rule.entry.needs;
   words = rule.needs_cudnn + (rule.needs_cudnn.empty() || rule.needs_gpu.empty() ? "" : " and ") + rule.needs_gpu;
   if (const auto never = needs.find("never")) {
-    if (!never->boolean() || !words.empty()) place.fail("\"never\" is true, and the only key");
+    if (!words.empty()) place.fail("\"never\" is the only key");
     rule.never = true;
+    rule.instead = words_in(*never);
     words = "what no cuDNN has so far";
   }
   needs.finish();

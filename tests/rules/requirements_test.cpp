@@ -110,8 +110,8 @@ TEST_CASE("A mistake in the data is an error that names the entry", "[rules]") {
                  "requirements.json, a: /needs/cudnn: \"9.5\" is not a version such as \"9.14.0\""));
   CHECK(contains(replaced(R"("cudnn": "9.5.0")", ""), "requirements.json, a: /needs: it is empty"));
   CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("sm": {"min": 90})"), "go together"));
-  CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("cudnn": "9.5.0", "never": true)"), "is true, and the only key"));
-  CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("never": false)"), "is true, and the only key"));
+  CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("cudnn": "9.5.0", "never": "Use bf16.")"), "is the only key"));
+  CHECK(contains(replaced(R"("cudnn": "9.5.0")", R"("never": true)"), "text"));
   CHECK(contains(replaced(R"("cudnn")", R"("cuda")"), "requirements.json, a: /needs/cuda: unknown key \"cuda\""));
   CHECK(contains(replaced(R"("url": "u")", R"("uri": "u")"), "\"url\" is missing"));
   CHECK(contains(replaced(R"("text": "t")", R"("text": " ")"),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "attention/config.hpp"
 #include "attention/fields.hpp"
 #include "base/input.hpp"
 #include "base/number.hpp"
@@ -114,7 +115,7 @@ std::string replay_text(const replay::Replay& replay, const std::vector<size_t>&
     if (const std::string where = where_text(graph.logged); !where.empty()) out += "   " + where + "\n";
     if (graph.logged.imported) out += fmt::format("   hash {}\n", graph.logged.hash);
     add_history(out, graph.logged, style);
-    if (graph.recognised.exact && graph.recognised.spec)
+    if (graph.recognised.exact && graph.recognised.spec && attention::has_config(*graph.recognised.spec))
       out += fmt::format("   the same graph: attnprobe {}\n", to_options(*graph.recognised.spec));
     for (const auto& note : graph.notes) out += wrapped("- " + note, 3, style.width);
   }

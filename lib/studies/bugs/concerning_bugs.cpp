@@ -67,16 +67,20 @@ std::vector<CudnnVersion> versions_of(const BugWords& words) {
   return versions;
 }
 
-// Separate types for O, the gradients or the statistics, a caller's dropout mask, and patterns from before SDPA:
-// frameworks' calls do not have them.
+// Separate types for O, the gradients or the statistics, dense statistics with strides of their own, other heads for V
+// than for K, a block mask, a constant seed or a caller's mask for dropout, and patterns from before SDPA: frameworks'
+// calls do not have them.
 bool is_of_no_framework(const attention::AttentionSpec& spec) {
   const bool is_old = spec.pattern != attention::Pattern::sdpa && spec.pattern != attention::Pattern::sdpa_composite;
   const bool has_own_types =
       !is_fp8(spec.dtype) && (attention::output_type(spec) != spec.dtype ||
                               (is_bprop(spec) && (attention::d_output_type(spec) != spec.dtype ||
                                                   attention::gradient_type(spec) != spec.dtype)));
-  return is_old || has_own_types || (spec.stats_dtype && *spec.stats_dtype != DataType::f32) ||
-         (spec.dropout && spec.dropout->form == attention::DropoutForm::mask);
+  const bool has_own_dropout = spec.dropout && (spec.dropout->form == attention::DropoutForm::mask ||
+                                                spec.dropout->seed == attention::SeedForm::constant);
+  return is_old || has_own_types || (spec.stats_dtype && *spec.stats_dtype != DataType::f32) || has_own_dropout ||
+         (spec.stats_layout && !attention::is_ragged(spec)) || attention::heads_v(spec) != spec.heads_kv ||
+         spec.block_mask;
 }
 
 std::vector<Reach> reach_of(const attention::AttentionSpec& spec, const std::vector<rules::ChosenGate>& frameworks,
