@@ -198,8 +198,13 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const auto same = refusal_of(asked, message->layer);
     // A call that is accepted as far as it was read adds nothing to a message that says why.
     if (!same && answer.bugs.empty()) answer.asked = answer.command = "";
-    if (same && message->layer == Layer::cudnn_frontend && asked.lifted_by.is_known())
-      message->next = lifting_cudnn(asked);
+    if (!same || message->layer != Layer::cudnn_frontend) return;
+    // What cuDNN itself lacks there.
+    if (!asked.result.requirements.empty() && message->causes.empty()) {
+      message->causes = {asked.result.requirements.front().text};
+      if (!same->next.empty()) message->next = same->next;
+    }
+    if (asked.lifted_by.is_known()) message->next = lifting_cudnn(asked);
     return;
   }
   std::optional<Refusal> found;

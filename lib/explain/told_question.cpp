@@ -60,6 +60,7 @@ void read_tuples(Reader& reader, bool heads_third) {
       plain(
           "(?:" + names + "|\\b(?:bf16|fp16|f16|bfloat16|float16|shape|size))[ :=,]{1,3}(\\d+)x(\\d+)x(\\d+)x(\\d+)\\b",
           any_case()),
+      ordered("()[\\[(](\\d+), ?(\\d+), ?(\\d+), ?(\\d+)[\\])],? ?(?:in )?(?:sbhd|bshd|bhsd|btnh|bnth)\\b", any_case()),
       others("mask|bias|out|grad|lse|stats|table|weight|input|target|expanded", any_case()),
       named_order("\\b(sbhd|bshd|bhsd|btnh|bnth)\\b", any_case());
   static const RE2 of_expand("sizes: ", any_case());  // shape in PyTorch's message about a mask
@@ -69,7 +70,7 @@ void read_tuples(Reader& reader, bool heads_third) {
   const auto take = [&](const std::string* words, char which) -> bool {
     if (has_words(words[0], of_expand)) return false;
     const auto b = size_of(words[2]), second = size_of(words[3]), third = size_of(words[4]);
-    static const RE2 last("(\\d+),? ?[\\])]?$");
+    static const RE2 last("(\\d+),? ?(?:[\\])],? ?(?:in )?(?:\\w{4})?)?$");
     std::string digits;
     if (!b || !second || !third || !RE2::PartialMatch(words[0], last, &digits)) return false;
     const auto d = size_of(digits);
@@ -102,6 +103,7 @@ void read_tuples(Reader& reader, bool heads_third) {
   };
   reader.each(named, take_named);
   reader.each(plain, take_named);
+  reader.each(ordered, [&](const std::string* words) { return take(words, 'q'); });
   if (reader.question.tells("head_dim_qk")) return;
   reader.each(unnamed, [&](const std::string* words) {
     return !has_words(words[1], others) && !has_words(reader.before(), of_others) && take(words, 'q');

@@ -1,0 +1,121 @@
+// Short reports with several facts, of which only some are the failing call's. Each row has the answer's id.
+#include <string>
+
+#include "answer_to_text.hpp"
+#include "catch.hpp"
+
+namespace attnprobe::test::cases_test {
+
+namespace {
+
+struct Row {
+  const char *text, *id;
+};
+
+std::string id_for(const std::string& text) {
+  const explain::TextAnswer answer = asked_answer_to(text);
+  return answer.refusals.empty() ? "" : answer.refusals.front().id;
+}
+
+void check_ids(std::initializer_list<Row> rows) {
+  for (const Row& row : rows) {
+    INFO(row.text);
+    CHECK(id_for(row.text) == row.id);
+  }
+}
+
+// What was read: "… (line 1)".
+std::string read_in(const std::string& text) {
+  const explain::TextAnswer answer = asked_answer_to(text);
+  return answer.told.empty() ? "" : answer.told.front();
+}
+
+}  // namespace
+
+TEST_CASE("Trouble is recognised in more words", "[explain]") {
+  check_ids({
+      {"B200, torch 2.11.0, 28 query heads and 4 kv heads of 128, bf16, sdpa: the model stutters during decoding.",
+       "decode_kv_heads_blackwell"},
+      {"GH200, cuDNN 9.17: dropout 0.1 in cuDNN's attention is biased, the average of O is 0.972.",
+       "dropout_resolution"},
+      {"H100, cuDNN 9.16.0, THD, head dim 192, causal, bf16: dK and dV are off by a factor, O itself is fine.",
+       "ragged_bprop_wide_hopper"},
+      {"With CUDNN_ATTENTION on an H100 (torch 2.11) each token costs 45 ms, the same length again 0.2 ms.", "plans"},
+      {"RSS of the server climbs for days, all of it under run_cudnn_SDP_fprop. L40S, torch 2.13, sdpa.", "plans"},
+      {"NVTE_ALLOW_NONDETERMINISTIC_ALGO=0, TE 2.14, H100: OutOfMemoryError in fused_attn_bwd, 256.00 GiB",
+       "deterministic-workspace"},
+      {"MATH repeats words as well. B300, cuDNN 9.26, torch 2.15.0, sdpa; on CPU in fp32 too.", ""},
+  });
+}
+
+TEST_CASE("Only the failing call's values are read", "[explain]") {
+  CHECK(read_in("cuDNN 9.19 attention on an A100 fails: bf16, q has 32 heads and k, v have 8, d=64, 960 tokens. Length "
+                "1024 has run for days.") ==
+        "dtype bf16, heads_q 32, heads_kv 8, head_dim_qk 64, seqlen_q 960 (line 1)");
+  CHECK(read_in("cuDNN attention refused on an A100: d_v=192, sorry, d_v=128; d_qk=192, bf16") ==
+        "dtype bf16, head_dim_v 128, head_dim_qk 192 (line 1)");
+  CHECK(read_in("cuDNN attention fails on an H100 with (2048, 2, 16, 64) sbhd in bf16, causal: why?")
+            .starts_with("dtype bf16, batch 2, heads_q 16, seqlen_q 2048, head_dim_qk 64"));
+  CHECK(read_in("cuDNN attention on an A100 is wrong: window 128 left / 96 right, 12 heads x 64, bf16, 4096 tokens") ==
+        "dtype bf16, mask {\"window_left\":128,\"window_right\":96}, heads_q 12, head_dim_qk 64, seqlen_q 4096 "
+        "(line 1)");
+  CHECK(read_in("cuDNN attention fails on an A100, each query looks back 256 keys, bf16, 2048 tokens, d=64")
+            .find("\"window_left\":255") != std::string::npos);
+}
+
+TEST_CASE("What a program's call leaves out decides at its gate", "[explain]") {
+  check_ids({
+      {"torch 2.8 H100\nq: (2, 32, 1024, 128)  k: (2, 8, 1024, 128)  bf16\nsdpa_kernel(SDPBackend.CUDNN_ATTENTION): "
+       "F.scaled_dot_product_attention(q, k, v, is_causal=True) -> No available kernel.",
+       "torch:gqa_not_enabled_before_2_14"},
+      {"A learned bias, so attn_mask needs grad: cuDNN is silently skipped. torch 2.10, H100, b=4 h=16 s=512 d=64",
+       "torch:mask_requires_grad"},
+      {"flashinfer batch_prefill with backend=\"cudnn\" and q in fp8 raises on a B200, nvidia-cudnn-cu13 9.16.0.",
+       "flashinfer:prefill_fp8"},
+      {"float32 q, k, v with cuDNN attention in diffusers 0.42.1, H100: supported?", "torch:dtype"},
+      {"CUDA.jl's cuDNN.jl 6.3: attention with a bias in Float16 throws. What may I pass?", "cudnn.jl:bias"},
+  });
+  const auto set = asked_answer_to(
+      "sdpa_kernel([SDPBackend.CUDNN_ATTENTION, SDPBackend.FLASH_ATTENTION]) on a 5090 with torch 2.13: flash always");
+  REQUIRE(!set.refusals.empty());
+  CHECK(set.refusals.front().headline.find("without set_priority the list is a set") != std::string::npos);
+}
+
+TEST_CASE("Messages with values are held against the rules that share them", "[explain]") {
+  check_ids({
+      {"NotImplementedError: Unsupported sequence length Q 577, KV 577 and head dim 64.\njax 0.4.38, A100",
+       "jax-seq-len"},
+      {"Deterministic algorithm is not supported on blackwell architecture when dbias, rng/dropout, alibi is enabled",
+       "fe-deterministic-features"},
+      {"  File \"/env/lib/python3.11/site-packages/keras/src/backend/jax/nn.py\", line 1484, in f\nRuntimeError: "
+       "Require at least Ampere arch to run\nV100",
+       "keras:ampere"},
+      // The gate keeps this call from cuDNN, so that another call failed.
+      {"RuntimeError: cuDNN Frontend error: [cudnn_frontend] Error: No execution plans support the graph.\ntorch 2.5.0, "
+       "RTX 3090, head_dim 512",
+       "fe-no-plans-support"},
+      {"E cuda_dnn.cc:456] Loaded runtime CuDNN library: 9.1.0 but source was compiled with: 9.8.0.\nJaxRuntimeError: "
+       "FAILED_PRECONDITION: DNN library initialization failed.",
+       "xla-cudnn-version"},
+  });
+}
+
+TEST_CASE("Another program's kernel is its own matter", "[explain]") {
+  check_ids({
+      {"xformers.ops.memory_efficient_attention on a T4 says: No operator found. Is cudnn too old?", "another-kernel"},
+      {"flash_attn_varlen_func, RTX 3090, fp16: q.grad has NaN. Is that cudnn's fault?", "another-kernel"},
+      {"cudnn.DSA.sparse_attention_backward_wrapper, H200, cuDNN 9.25: NaN in dq where topk_idxs is -1",
+       "another-kernel"},
+      {"MI300X, torch 2.11.0+rocm7.1: sdpa's backward gives NaN with 1088 keys. The H100 report with cudnn is the same.",
+       "other-maker"},
+      {"RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED.\n  File \"decoder.py\", line 112, in forward\n    out = "
+       "self.lstm(x)\n# x comes from attention over the encoder states",
+       "status-not-supported"},
+  });
+  CHECK(asked_answer_to("RuntimeError: cuDNN error: CUDNN_STATUS_NOT_SUPPORTED.\n  File \"decoder.py\", line 112, in "
+                        "forward\n    out = self.lstm(x)\n# x comes from attention over the encoder states")
+            .refusals.front()
+            .headline == "It failed in cuDNN or CUDA, but not in attention: the text is about a recurrent network");
+}
+
+}  // namespace attnprobe::test::cases_test
