@@ -234,6 +234,9 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (asked.first && message == nullptr && may_be_refused && facts.other_gpus.empty() && !asked.is_partial &&
         !is_of_gate && (facts.asks_version || asked.is_established || is_told(asked)))
       found = first_version(asked);
+    if (!found && !asked.first_on.empty() && message == nullptr && may_be_refused && facts.other_gpus.empty() &&
+        !asked.is_partial)
+      found = first_versions(asked);
     add_bugs(answer, asked, facts);
     if (found) {
       // A question about versions.

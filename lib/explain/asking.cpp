@@ -119,6 +119,12 @@ std::string bug_of(const answer::Answer& result) {
   return result.warnings.empty() ? "" : result.warnings.front().id;
 }
 
+// Why it is refused: the gate's words, a requirement's, or cuDNN's.
+std::string reason_of(const answer::Answer& result) {
+  if (!result.frameworks.empty() && !result.frameworks.front().refusals.empty()) return result.frameworks.front().text;
+  return result.requirements.empty() ? answer::short_reason(result) : result.requirements.front().text;
+}
+
 // A bug whose condition names more fields of the text comes before one of assumed sizes.
 void most_told_first(std::vector<rules::KnownBug>& bugs, const std::vector<ToldField>& fields) {
   std::map<std::string, std::ptrdiff_t> told;
@@ -149,12 +155,18 @@ void add_first(Asked& asked, const answer::Question& question, const ChosenGpu& 
                const std::vector<rules::ChosenGate>& gates, const TextFacts& facts, bool is_forward_only) {
   const bool is_refused = !refusals_of(asked.result).empty(),
              is_untold = cudnns_told(facts).empty() && (is_refused || facts.trouble == Trouble::refused);
-  if (gpu.is_named ? !facts.asks_version && !is_untold : !is_refused || !is_untold) return;
+  if (!facts.asks_version && (gpu.is_named ? !is_untold : !is_refused || !is_untold)) return;
   FirstCudnn first = first_cudnn(question, gpu.target, gates);
   // If this cuDNN refuses what the rules allow, they do not know the version with a fix.
   if (is_refused && first.version.is_known() && first.version <= asked.result.cudnn_version) return;
   const bool depends = is_untold && first.version.is_known() && !first.before.empty();
   if (!gpu.is_named) {
+    if (facts.asks_version)
+      for (const char* id : {"a100", "l40s", "h100", "b200", "rtx5090"}) {
+        const gpu::Target target = gpu::simulated_targets(id).front();
+        asked.first_on.push_back({target.id, first_cudnn(question, target, gates)});
+        asked.first_on.back().first.is_forward_only = is_forward_only;
+      }
     asked.is_established = asked.is_established && !depends;
     if (depends && asked.depends_on.empty()) asked.depends_on = "the version of cuDNN";
     return;
@@ -324,10 +336,7 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
     const Variant& variant = variants[i - 1];
     const std::vector<std::string> other = refusals_of(result);
     if (variant.of == Variant::Of::mask && !other.empty())
-      asked.beside.push_back(fmt::format("{}: {}", variant.words,
-                                         result.frameworks.empty() || result.frameworks.front().refusals.empty()
-                                             ? answer::short_reason(result)
-                                             : result.frameworks.front().text));
+      asked.beside.push_back(fmt::format("{}: {}", variant.words, reason_of(result)));
     if (variant.of != Variant::Of::missing) continue;
     const bool is_of_one_pass = variant.words == either_pass && trouble == Trouble::refused && !bug.empty() &&
                                 shows_so(results[chosen].warnings.front(), trouble);
@@ -339,6 +348,11 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
     if (is_of_this_pass) {
       asked.assumed.push_back(
           fmt::format("the forward pass (the backward pass is {})", other.empty() ? "not refused" : "refused too"));
+      continue;
+    }
+    // "Is fp8 possible?" of both passes: the answer tells each.
+    if (variant.words == either_pass && trouble == Trouble::question && !is_refused && !other.empty()) {
+      asked.backward = reason_of(result);
       continue;
     }
     std::erase_if(common, [&](const auto& id) { return std::find(other.begin(), other.end(), id) == other.end(); });

@@ -41,6 +41,12 @@ struct FirstCudnn {
   bool is_forward_only = false;       ///< the text names no pass, and the backward pass was not asked
 };
 
+/// Of several GPUs.
+struct FirstOnGpu {
+  std::string gpu;  ///< id
+  FirstCudnn first;
+};
+
 /// The answer to a text's question.
 struct Asked {
   answer::Answer result;
@@ -61,6 +67,8 @@ struct Asked {
                                       ///< ships
   std::string by_rules_of;            ///< assumptions about the framework's release; ""
   std::optional<FirstCudnn> first;    ///< if the text asks for it, or names no cuDNN for its refusal
+  std::vector<FirstOnGpu> first_on;   ///< if the text asks for it and names no GPU
+  std::string backward;               ///< why the backward pass is refused, if the text names no pass; ""
   CudnnVersion lifted_by;             ///< a later cuDNN without the refusal and without a known bug; unknown: none
   std::string command;                ///< the command that repeats the question
 };

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -119,6 +120,18 @@ class Reader {
 inline RE2 any(const char* pattern) {
   return RE2(pattern, any_case());
 }
+
+/// What `assumed` says of pages without a size.
+constexpr const char* assumed_pages = "pages of 64 tokens";
+
+/// "4k" is 4096, "4,096" too; none if it is no size of a tensor.
+std::optional<int64_t> size_of(std::string digits);
+
+/// Shapes: "q: bf16[2,4096,16,128]", "(2048, 2, 16, 64) sbhd". With `heads_third`, heads follow the tokens.
+void read_tuples(Reader& reader, bool heads_third);
+
+/// Sizes in words: "16 heads of 128, 4k tokens", pages, and decoding.
+void read_sizes(Reader& reader);
 
 /// A bias with its type, shape and gradient. Before the data types, because its type is not Q's.
 void read_bias(Reader& reader);

@@ -193,6 +193,32 @@ Refusal first_version(const Asked& asked) {
   return refusal;
 }
 
+Refusal first_versions(const Asked& asked) {
+  std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // GPUs by what they need
+  for (const auto& [gpu, first] : asked.first_on) {
+    const std::string needs = !first.version.is_known() ? (first.has_bug ? "none without a known bug" : "none")
+                              : first.before.empty()    ? "every cuDNN 9"
+                                                        : fmt::format("cuDNN {}", first.version.text());
+    const auto found = std::ranges::find(groups, needs, [](const auto& group) { return group.first; });
+    if (found == groups.end())
+      groups.push_back({needs, {gpu}});
+    else
+      found->second.push_back(gpu);
+  }
+  std::ranges::stable_partition(groups, [](const auto& group) { return !group.first.starts_with("none"); });
+  std::string list;
+  for (const auto& [needs, gpus] : groups)
+    list += fmt::format("{}{} on {}", list.empty() ? "" : "; ", needs, fmt::join(gpus, ", "));
+  Refusal refusal =
+      reading("first-cudnn", Layer::cudnn_engine, "cuDNN",
+              fmt::format("The first cuDNN for {}: {} (by rule)",
+                          asked.first_on.front().first.is_forward_only ? "the forward pass of this attention"
+                                                                       : "this attention",
+                          list));
+  refusal.source = "by rule";
+  return refusal;
+}
+
 Refusal accepted(const Asked& asked, const TextFacts& facts) {
   const answer::Answer& result = asked.result;
   const bool by_name = must_be_selected(asked);
@@ -201,7 +227,8 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   gpus.insert(gpus.begin(), result.target.id);
   const std::string supports =
       fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
-                  is_told(asked) && !is_head_dim_untold ? "this attention" : "attention of usual sizes",
+                  fmt::format("{}{}", !asked.backward.empty() ? "the forward pass of " : "",
+                              is_told(asked) && !is_head_dim_untold ? "this attention" : "attention of usual sizes"),
                   fmt::join(gpus, ", "), result.by_rule ? ", by rule" : "");
   Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN", supports);
   if (by_name && (facts.asks_choice || facts.runs_another || facts.trouble == Trouble::slow)) {
@@ -213,6 +240,7 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
                         : "attnprobe found no refusal; the cause is not established.";
     if (by_name) refusal.means += fmt::format(" {}.", result.frameworks.front().text);
   }
+  if (!asked.backward.empty()) refusal.means += fmt::format(" The backward pass is refused: {}.", asked.backward);
   if (facts.trouble == Trouble::slow) add_refused_choice(refusal, result.findings);
   for (const auto& other : asked.beside) refusal.causes.push_back(other);
   refusal.source = result.by_rule ? "by rule" : "asked";

@@ -40,6 +40,9 @@ Refusal possible_bug(const BugInText& bug);
 /// Which cuDNN an attention needs. Precondition: `asked.first`.
 Refusal first_version(const Asked& asked);
 
+/// Likewise on several GPUs. Precondition: `asked.first_on` is not empty.
+Refusal first_versions(const Asked& asked);
+
 /// Nothing refuses the question.
 Refusal accepted(const Asked& asked, const TextFacts& facts);
 
