@@ -39,7 +39,7 @@ bool is_free(const answer::Answer& result) {
 // Whether the message's call reaches that layer according to every answer.
 bool contradicts(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
-  if (!asked.untold.empty() || !asked.depends_on.empty() || !asked.unread.empty() ||
+  if (!asked.untold.empty() || !asked.depends_on.empty() || !asked.unread.empty() || asked.has_cases ||
       message.layer < Layer::cudnn_engine || !is_free(result))
     return false;
   // Transformer Engine asks a table of its C++ part next, which the rules of its part for JAX do not have.
@@ -106,6 +106,7 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   const bool asks_gpu = (facts.speaks_of_cudnn || question.framework.starts_with("transformer-engine")) &&
                         !facts.target().empty() && facts.trouble != Trouble::none;
   if (!facts.speaks_of_attention || !(asks || asks_gpu)) return;
+  if (facts.has_many_questions || (facts.is_mended && !facts.asks)) return;
   const auto sizes = std::count_if(question.fields.begin(), question.fields.end(),
                                    [](const ToldField& one) { return one.value.is_number(); });
   const Refusal* message = message_of(answer);

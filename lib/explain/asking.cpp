@@ -159,6 +159,10 @@ void add_first(Asked& asked, const answer::Question& question, const ChosenGpu& 
   FirstCudnn first = first_cudnn(question, gpu.target, gates);
   // If this cuDNN refuses what the rules allow, they do not know the version with a fix.
   if (is_refused && first.version.is_known() && first.version <= asked.result.cudnn_version) return;
+  // Programs of today have no older one, so that another reason is more likely.
+  constexpr CudnnVersion oldest_in_use{9, 8, 0};
+  const bool is_unlikely = first.has_bug || (first.version.is_known() && first.version <= oldest_in_use);
+  if (!is_refused && !facts.asks_version && is_unlikely) return;
   const bool depends = is_untold && first.version.is_known() && !first.before.empty();
   if (!gpu.is_named) {
     if (facts.asks_version)
@@ -290,6 +294,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   asked.by_rules_of = told.framework_note;
   asked.unread = told.unread;
   asked.also_on = also_on;
+  asked.has_cases = told.has_cases || !told.others.empty();
   asked.is_partial = told.is_partial || !told.unread.empty();
   static const std::set<std::string> plain{"batch",       "heads_q",    "heads_kv", "seqlen_q", "seqlen_kv",
                                            "head_dim_qk", "head_dim_v", "dtype",    "pass"};

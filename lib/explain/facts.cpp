@@ -91,6 +91,7 @@ void add_gpus(PlacedFacts& place) {
   }
   if (asked.size() == 1)
     std::stable_partition(found.begin(), found.end(), [&](const auto& one) { return asked.contains(one.id); });
+  place.facts.is_on_nvidia = place.facts.is_on_nvidia || !present.empty();
   place.facts.has_several_gpus = place.facts.has_several_gpus || (asked.size() != 1 && present.size() > 1);
   for (const auto& [at, id, is_left] : found) place.add(is_left ? place.gpus : place.facts.gpus, id, at);
   for (const Worded<int>& one : series)
@@ -100,7 +101,7 @@ void add_gpus(PlacedFacts& place) {
     });
   static const RE2 others(
       "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|(?:RX ?)?[5-9]\\d00 ?XTX?|RX ?[5-9]\\d00|gfx\\d{3,4}[a-z]?|Instinct|"
-      "hip(?:Error\\w+|DNN)|(?i:mi[123]\\d\\dx?)|(?i:amd instinct)|Radeon Pro W\\d{4}|W7[89]00|Intel (?:Data Center )?(?:GPU )?Max|Enflame|T-Head|PPU|Moore Threads|MTT S\\d+|MUSA|Biren|Hygon|Iluvatar|Cambricon|MLU\\d{3}|Kunlun|TPU ?v\\d\\w?|Trainium|Inferentia|Adreno|MetaX|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|XPU|torch-xpu-ops)\\b",
+      "hip(?:Error\\w+|DNN)|(?i:mi[123]\\d\\dx?)|(?i:amd instinct)|Radeon Pro W\\d{4}|W7[89]00|Intel (?:Data Center )?(?:GPU )?Max|Enflame|T-Head|PPU|Moore Threads|MTT S\\d+|MUSA|Biren|Hygon|Iluvatar|Cambricon|MLU\\d{3}|Kunlun|TPU ?v\\d\\w?|Trainium|Inferentia|Adreno|MetaX|HIP error|MIOpen|Apple (?:M\\d|Silicon)|MPS backend|Intel Arc|torch\\.xpu|Gaudi|Ascend|Ascend ?910[A-C]?|torch_npu|aclnn\\w*|XPU|torch-xpu-ops)\\b",
       exact_case());
   // Titles, sources, and collect_env's lines for other builds.
   static const Worded<const char*> builds[] = {
@@ -108,20 +109,24 @@ void add_gpus(PlacedFacts& place) {
        "\\A[^\\n]*\\bROCm\\b|\\bROCM used to build PyTorch: \\d|\\bHIP runtime version: \\d|/transformers/hip/"},
       {"macOS",
        "\\bOS: macOS\\b|\\bmacOS \\d|\\bM[1-5] (?:Pro|Max|Ultra)\\b|\\b(?:device(?:\\(| ?= ?)|\\.to\\()['\"]mps['\"]|\\bon mps\\b|\\bdevice [`'\"]?mps\\b"},
+      {"Ascend", "\\xe6\\x98\\x87\\xe8\\x85\\xbe|\\b910B\\b"},
       {"XPU", "_xpu_|(?:\\bdevice(?:\\(| ?= ?)|\\.to\\()['\"]xpu['\"]|--device xpu\\b"},
       {"PyTorch without CUDA", "\\bCUDA used to build PyTorch: (?:None|Could not collect)"}};
-  for (const Worded<const char*>& build : builds)
-    each_match(build.words, place.text,
-               [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, build.key, at); });
-  // PyTorch's collect_env has lines for AMD on every machine.
-  static const RE2 not_here("^[^\\n:]{0,40}: N/A", exact_case());
   size_t first = std::string_view::npos;
-  for (const NamedGpu& one : found) first = std::min(first, one.at);
-  each_match(others, place.text, [&](const std::string* words, size_t at) {
-    if (has_words(place.text.substr(at, 64), not_here)) return;
-    place.add(place.facts.other_gpus, words[1], at);
+  for (const NamedGpu& one : found)
+    if (!one.is_left) first = std::min(first, one.at);
+  const auto add_other = [&](const std::string& name, size_t at) {
+    place.add(place.facts.other_gpus, name, at);
     place.facts.is_other_gpu_first =
         place.facts.is_other_gpu_first || (at < first && !is_left_behind(place, at) && !is_demanded(place.text, at));
+  };
+  for (const Worded<const char*>& build : builds)
+    each_match(build.words, place.text,
+               [&](const std::string* words, size_t at) { add_other(build.key, at + words[0].size() - 1); });
+  // PyTorch's collect_env has lines for AMD on every machine.
+  static const RE2 not_here("^[^\\n:]{0,40}: N/A", exact_case());
+  each_match(others, place.text, [&](const std::string* words, size_t at) {
+    if (!has_words(place.text.substr(at, 64), not_here)) add_other(words[1], at);
   });
   static const RE2 zluda("zluda", any_case());
   each_match(zluda, place.text, [&](const std::string*, size_t at) { place.add(place.facts.other_gpus, "ZLUDA", at); });
@@ -241,7 +246,7 @@ void add_versions(PlacedFacts& place) {
       if ((is_demanded(place.text, at) && !is_built_with(place.text, at)) ||
           has_words(place.text.substr(end, 10), or_newer))
         return;
-      const bool is_left = is_left_behind(place, at);
+      const bool is_left = is_left_behind(place, at) || is_built_with(place.text, at);
       place.add(is_left ? place.versions : place.facts.versions, words[1], at);
       static const RE2 still("\\b(?:still|too|as well|also|the same|both)\\b", any_case());
       const std::string_view sentence = sentence_at(place.text, at);
@@ -255,7 +260,7 @@ void add_versions(PlacedFacts& place) {
              [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });
   // "CuDNN (v91900 ", "cuDNN version: 8907", "cudnn 90000".
   static const RE2 of_logs(
-      "\\bcudnn(?: \\(v|(?:[-_. ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=>-]{1,4}|\\bcudnn\\b[^\\n]{0,80}\\bcurrent version is )(8\\d{3}|9\\d{4})\\b",
+      "\\bcudnn(?: \\(v|(?:[-_. ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=>-]{1,4}|\\bcudnn\\b[^\\n]{0,80}\\bcurrent version is |GetVersion\\(\\)[^\\n\\d]{0,40})(8\\d{3}|9\\d{4})\\b",
       any_case());
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
     place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
@@ -313,7 +318,8 @@ std::vector<int> TextFacts::all_sms() const {
 
 bool TextFacts::is_of_other_makers() const {
   if (other_gpus.empty()) return false;
-  return is_other_gpu_first || (gpus.empty() && sms.empty());
+  // A question may compare both.
+  return (is_other_gpu_first && !(asks && is_on_nvidia)) || (gpus.empty() && sms.empty());
 }
 
 std::string TextFacts::target() const {

@@ -56,9 +56,12 @@ struct TextFacts {
   bool runs_another = false;        ///< another kernel runs where cuDNN was expected: "still flash, not cuDNN"
   bool is_same_elsewhere = false;   ///< other kernels have the same trouble
   bool is_other_gpu_first = false;  ///< the text names one of `other_gpus` before NVIDIA's, or a build for it
+  bool is_on_nvidia = false;        ///< the text names an NVIDIA GPU that is not of a working case
   bool has_several_gpus = false;    ///< and no question names one of them
   bool has_several_cudnns = false;  ///< likewise
   bool is_unreleased = false;       ///< of a build between two releases, such as a nightly one: its rules are unknown
+  bool is_mended = false;           ///< nothing fails, or not any more
+  bool has_many_questions = false;  ///< three or more, so that facts may be of another one
   bool is_slow_each_call = false;   ///< the text says so of every call, not only of a new shape
   bool has_error = false;           ///< a line such as the last one of a traceback, "ValueError: …"
   Trouble trouble = Trouble::none;

@@ -96,6 +96,20 @@ bool is_cudnns_line(std::string_view line, const answer::KnownReason& reason) {
          (has_words(line, own_names) && line.find("cudnn_frontend") == std::string_view::npos);
 }
 
+// "> RuntimeError: …", but not Python's prompt.
+bool is_quoted(std::string_view line) {
+  const std::string_view words = trim(line);
+  return words.starts_with('>') && !words.starts_with(">>");
+}
+
+// Whether the quoted lines are somebody else's: "an old thread where somebody had".
+bool quotes_others(std::string_view own) {
+  static const RE2 others(
+      "\\b(?:colleague|somebody|someone|co-?worker|another user|other people|old (?:thread|issue|ticket|report)|(?:found|saw|read) (?:an? |this )?(?:\\w+ ){0,2}(?:thread|issue|report|post))\\b",
+      any_case());
+  return has_words(own, others);
+}
+
 void count_place(Place& place, const Place& found) {
   if (place.times == 0 || found.first_line < place.first_line) place.first_line = found.first_line;
   if (place.times == 0 || found.said.size() > place.said.size()) {
@@ -128,6 +142,12 @@ class MessageFinder::State {
 
   TextFindings finish() {
     if (!pending_.empty()) take_line(true);
+    // Without the quoted lines, whose numbers are kept.
+    if (!is_long_ && has_quotes_ && quotes_others(own_)) {
+      State own;
+      own.feed(own_);
+      return own.finish();
+    }
     if (text_.ends_with('\n')) text_.pop_back();  // patterns match the end of the text
     // Terminals and mail programs wrap copied lines, some in the middle of a word.
     if (!is_long_) std::replace(text_.begin(), text_.end(), '\n', ' ');
@@ -159,7 +179,13 @@ class MessageFinder::State {
     ++number_;
     if (!is_whole) --number_;
     const std::string plain = plain_line(pending_);
-    if (!is_long_) pasted_ += plain + "\n";
+    if (!is_long_) {
+      pasted_ += plain + "\n";
+      const bool quotes = is_quoted(pending_);
+      has_quotes_ = has_quotes_ || quotes;
+      if (!quotes) own_ += pending_;
+      own_ += '\n';
+    }
     if (!plain.empty()) {
       starts_.push_back({text_.size(), is_whole ? number_ : number_ + 1, is_line_of_log(plain)});
       text_ += plain;
@@ -289,6 +315,8 @@ class MessageFinder::State {
   std::string text_;               // plain lines with line ends, without blank lines
   std::vector<LineStart> starts_;  // line numbers of its lines
   std::string pasted_;             // the lines of a short text, including blank lines
+  std::string own_;                // likewise as they are, the quoted lines empty
+  bool has_quotes_ = false;
   bool is_long_ = false;
   int64_t number_ = 0;
   size_t searched_ = 0;

@@ -149,7 +149,7 @@ void find_raised(TextFacts& facts, std::string_view page) {
 // Whether the words deny a failure: "it does not hang", "whether results are wrong".
 bool is_denied_trouble(std::string_view page, size_t at) {
   static const RE2 denial(
-      "\\b(?:no|not|never|without|nor)[ -](?:\\w+ )?(?:or )?$|n't (?:\\w+ )?$|\\b(?:if anybody|whether)\\b[^.\\n]{0,24}$",
+      "\\b(?:no|not|never|without|nor)[ -](?:\\w+ )?(?:or )?$|n't (?:\\w+ )?$|\\b(?:if anybody|whether)\\b[^.\\n]{0,24}$|\\b(?:what(?:'s| is| do i do| am i doing| did i do)|something|anything|do(?:ing)?) $",
       any_case());
   return has_words(letters_before(page, at, 48), denial);
 }
@@ -173,7 +173,7 @@ bool runs_another(std::string_view page) {
       "\\b(?:still|never|not|no longer) (?:(?:run|use|using|pick|chose|choose|choosing|taking|take|took|go|call|select|show|see|saw|reach|get)\\w* )?(?:on |in |with |to |through |by )?(?:the )?(?:cudnn|fused ?attention)(?:[.,;:!?)\\s]*$|[.,;:!?)\\n]| (?:and|but|at|on|in|for|when|although|even|attention|kernels?|any)\\b)|\\bcudnn\\b[^.,\\n]{0,24}(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|taken)\\b|"
       "(?:cudnn|fused ?attention)[^.\\n]{0,32}\\b(?:skipped|ignored|unavailable)\\b|\\bskip(?:s|ped) (?:cudnn|fused)|"
       "\\b(?:shows?|used?|uses|runs?|takes|picks|chooses|sees|gets|falls? (?:back )?(?:to|through)) (?:only |the |always )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
-      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\b(?:flash|math)(?: attention| kernels?)? (?:always|every time|each time)|\\b(?:it's|is|was) (?:always|still|only) (?:the )?(?:flash|math|efficient|FA-?\\d)|\\binstead of cudnn|\\bexpected cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
+      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\b(?:flash|math)(?: attention| kernels?)? (?:always|every time|each time)|\\b(?:it's|is|was) (?:always|still|only) (?:the )?(?:flash|math|efficient|FA-?\\d)|\\border (?:is |was )?(?:being )?(?:ignored|not (?:respected|kept))\\b|\\binstead of cudnn|\\bexpected cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
       any_case()),
       switched_off(
           "\\b(?:disabled|switched off|turned off) cudnn|enable_cudnn_sdp\\(False|cudnn (?:is |was )?(?:disabled|switched off|turned off)",
@@ -188,7 +188,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::varies,
        "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)|\\b(?:is|are) not deterministic\\b|\\bsame seed\\b[^.\\n]{0,60}\\bdiffer"},
       {Trouble::wrong,
-       "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does not match|\\b(?:results?|outputs?|numbers|numerical|gradients?|grads?|values?|accuracy|loss|logits?) mismatch|\\bmismatch(?:es|ed)? (?:in |of |with |between )?(?:the )?(?:results?|outputs?|gradients?|reference|eager|math|elements|cpu|unfused)|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
+       "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does(?:n't| not) match|\\b(?:results?|outputs?|numbers|numerical|gradients?|grads?|values?|accuracy|loss|logits?) mismatch|\\bmismatch(?:es|ed)? (?:in |of |with |between )?(?:the )?(?:results?|outputs?|gradients?|reference|eager|math|elements|cpu|unfused)|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
        "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
       {Trouble::memory,
        "out of memory|OutOfMemory|\\bOOM\\b(?:[^ ]|$| [^k])|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d"},
@@ -209,9 +209,10 @@ void find_trouble(TextFacts& facts, std::string_view page) {
        "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\bno engine|\\bturns? (?:it |them )?down\\b|\\bthrows\\b|\\b(?:can't|cannot|can not) train\\b|\\b(?:does|do|did)(?:n't| not) compile\\b|\\bplan (?:does|did)(?:n't| not)\\b|\\breturns? nothing\\b"},
       {Trouble::question, "\\?"}};
   static const RE2 mended(
-      "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b",
+      "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b|\\bnot a bug report\\b|\\bsorry for the noise\\b|\\bnothing is broken\\b|\\ball green\\b|\\bno errors? (?:so far|at all)\\b|\\bsee no errors? at all\\b",
       any_case());
-  if (has_words(page, mended)) return;
+  facts.is_mended = has_words(page, mended);
+  if (facts.is_mended) return;
   facts.runs_another = runs_another(page);
   // A kernel that runs instead may need more memory and time.
   static const RE2 falls_back("\\b(?:falls?|fell|falling) (?:back )?(?:to|through)\\b|\\bunfused\\b", any_case());
@@ -236,12 +237,19 @@ void find_trouble(TextFacts& facts, std::string_view page) {
 // The innermost function of a trace decides whether it is about attention, or the line there: "gemm_base.py:3534 in
 // _cudnn_gemm_fp8", "out = self.lstm(x)".
 void find_operation(TextFacts& facts, std::string_view page) {
-  static const RE2 frame(
-      "(?m)(?:, line \\d+, in |\\.py:\\d+ in |\\.py:\\d+\\(|\\.py\\(\\d+\\): )(\\w+)[^\\n]*(?:\\n([^F\\n][^\\n]*))?",
-      exact_case());
+  static const RE2 frame("(?m)(?:, line \\d+, in |\\.py:\\d+ in |\\.py:\\d+\\(|\\.py\\(\\d+\\): )(\\w+)", exact_case()),
+      code("^[\\w., ]*[=(]|\\w\\(", exact_case());
   std::string innermost;
-  each_match(frame, page, [&](const std::string* words, size_t) { innermost = words[1] + " " + words[2]; });
-  if (!facts.other_operations.empty() && is_of_another_operation(innermost)) facts.speaks_of_attention = false;
+  std::string_view next;  // the line after it
+  each_match(frame, page, [&](const std::string* words, size_t at) {
+    innermost = words[1];
+    const size_t begin = std::min(page.find('\n', at), page.size() - 1) + 1;
+    next = page.substr(begin, std::min(page.find('\n', begin), page.size()) - begin);
+  });
+  static const RE2 fourier("\\bCUFFT_\\w+|\\bcuFFT error\\b", exact_case());
+  const bool is_of_line = has_words(page, fourier) || (has_words(next, code) && is_of_another_operation(next));
+  if (!facts.other_operations.empty() && (is_of_line || is_of_another_operation(innermost)))
+    facts.speaks_of_attention = false;
 }
 
 }  // namespace
@@ -270,6 +278,8 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   std::string own(page);
   RE2::GlobalReplace(&own, of_form, "");
   facts.asks = has_words(own, question);
+  static const RE2 numbered("\\((?:1|a|i)\\)[^?]*\\((?:2|b|ii)\\)[^?]*\\((?:3|c|iii)\\)", any_case());
+  facts.has_many_questions = facts.asks && has_words(own, numbered);
   static const RE2 support(
       "\\b(?:does|do|is|are|can|will) [^?\\n]{0,120}\\bcudnn\\b(?:[^?.\\n]|\\.\\d){0,100}\\b(?:supported|supports?|works?|runs?|available)\\b(?:[^?.\\n]|\\.\\d){0,100}\\?|"
       "\\b(?:does|do|is|are|can|will) (?:[^?.\\n]|\\.\\d){0,100}\\b(?:supported|supports?|works?|runs?|available)\\b(?:[^?.\\n]|\\.\\d){0,100}\\bcudnn\\b(?:[^?.\\n]|\\.\\d){0,100}\\?",

@@ -30,6 +30,7 @@ class Reader {
   void each(const RE2& pattern, Take&& take) {
     std::vector<std::pair<size_t, size_t>> read;
     each_match(pattern, text_, [&](const std::string* words, size_t at) {
+      if (is_other_case(at)) question.has_cases = true;
       if (is_other_case(at) || is_demanded(text_, at)) return;
       // The end of another number: "1.5k keys".
       if (at > 1 && text_[at - 1] == '.' && std::isdigit(static_cast<unsigned char>(text_[at])) != 0 &&
@@ -103,7 +104,7 @@ class Reader {
 
  private:
   bool is_other_case(size_t at) {
-    if (!is_contrast(text_, at)) return false;
+    if (!is_contrast(text_, at) || is_heading(text_, at)) return false;
     const bool is_shared = names_place(text_, at);
     has_shared_ = has_shared_ || is_shared;
     return !(shared_ && is_shared);

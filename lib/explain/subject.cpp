@@ -42,6 +42,8 @@ const auto& operations() {
        "(?:\\b|_)conv(?:olution(?:al)?)?s?(?:[123]d)?(?:\\b|_)|\\bconv[123]d|convolution_|ConvFwd|ConvBwd|CONV_FPROP|cudnnConv"},
       {"a matrix product",
        "gemm\\b|\\bgemm|cudnn_gemm|\\bbmm\\b|mm_fp[48]|scaled_mm|\\bNV ?FP4\\b|cudnn_generated_\\w*matmul"},
+      {"a Fourier transform", "cufft|\\btorch\\.fft\\b"},
+      {"a CTC loss", "\\bctc_?loss\\b"},
       {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
       {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
       {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
@@ -59,7 +61,7 @@ void add_subject(PlacedFacts& place) {
   static const RE2 attention(
       "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|\\bsdp_kernel\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\bq(?:uery)?\\b[^\\n]{0,60}[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\b[sd]_(?:q|kv|qk|v)\\b|"
-      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor|\\bDPA\\b|fp8_dpa|local_window_size|\\bimplementation\\W{1,3}cudnn",
+      "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor|\\bDPA\\b|fp8_dpa|enable_\\w+_sdp\\b|local_window_size|\\bimplementation\\W{1,3}cudnn",
       any_case());
   static const RE2 cudnn("cudnn", any_case());
   // Words of attention that other operations also have.
@@ -127,6 +129,11 @@ std::string owner_of_kernel(std::string_view page) {
 
 bool is_about_another_kernel(std::string_view page) {
   if (!owner_of_kernel(page).empty()) return true;
+  // compute-sanitizer's line about the kernel at fault.
+  static const RE2 at_fault("={6,} +at (?:void )?([\\w:]+)", exact_case()),
+      ours("cudnn|sdpa|flash|fmha|att", any_case());
+  std::string kernel;
+  if (RE2::PartialMatch(piece(page), at_fault, &kernel) && !has_words(kernel, ours)) return true;
   static const RE2 linear("linear[_ ]attention|kimi_delta|\\bKDA\\b|gated[_ ]delta", any_case()),
       softmax("sdpa|scaled_dot_product|dot_product_attention|flash|softmax", any_case());
   static const RE2 other(

@@ -42,7 +42,7 @@ void read_types(Reader& reader) {
   });
   // The type of a reference, of weights or of the cache is not the call's.
   static const RE2 of_reference = any(
-      "\\bCPU\\b[^.\\n;,]{0,24}\\b(?:fp|float|f)(?:32|64)\\b|\\b(?:fp|float|f)(?:32|64)\\b[^.\\n;,]{0,12}\\b(?:on (?:the )?CPU|reference)\\b|\\breference (?:in|is|of) (?:fp|float|f)(?:32|64)\\b");
+      "\\bCPU\\b[^.\\n;,]{0,24}\\b(?:fp|float|f)(?:32|64)\\b|\\b(?:fp|float|f)(?:32|64)\\b[^.\\n;,]{0,12}\\b(?:on (?:the )?CPU|reference|loop|eager|naive|baseline)\\b|\\breference (?:in|is|of) (?:fp|float|f)(?:32|64)\\b");
   reader.each(of_reference, [](const std::string*) { return true; });
   static const RE2 of_weights = any(
       "(?:quantization|kv[_-]cache[_-]dtype|load[_-]format)\\W{1,3}fp8\\w*|\\bfp8[ -](?:weights|checkpoints?|kv[ _-]cache|models?)\\b");
@@ -159,11 +159,11 @@ void read_features(Reader& reader) {
       any("\\buse_deterministic_algorithm ?= ?True|\\bdeterministic(?:\\W{1,3}True| (?:\\w+ ){0,2}(?:mode|backward|bwd|bprop|algorithms?|kernels?|attention|pass|"
           "training|form|gradients?|d[QKV]|flag|set|and|with|on)\\b)|(?:, ?|\\(|and |with |\\ban? |\\bthe )deterministic\\b|\\bin deterministic\\b|--deterministic\\b|\\bbit-?wise (?:reproducible|identical) |"
           "use_deterministic_algorithms\\(True|ALLOW_NONDETERMINISTIC_ALGO=0");
-  static const RE2 boolean =
-                       any("\\bbool(?:ean)? (?:attention )?masks?\\b|\\bmasks?\\b[^.;\\n]{0,24}\\bbool(?:ean)? tensor"),
-                   softcap = any(
-                       "soft[- _]?cap\\w*(?: ?(?:of|is|=|:|\\())* ?(\\d+(?:\\.\\d+)?)|\\bcap ?= ?(\\d+(?:\\.\\d+)?)"),
-                   dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?\\(?(0?\\.\\d+)");
+  static const RE2
+      boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b|\\bmasks?\\b[^.;\\n]{0,24}(?:\\b|_)bool(?:ean)? tensor"),
+      softcap =
+          any("soft[- _]?cap\\w*(?: ?(?:of|is|set|to|=|:|\\())* ?(\\d+(?:\\.\\d+)?)|\\bcap ?= ?(\\d+(?:\\.\\d+)?)"),
+      dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?\\(?(0?\\.\\d+)");
   static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b");
   // An observation.
   static const RE2 observed = any("\\b(?:is|are|was|were) (?:it |this |that |fully |always )*deterministic\\b");

@@ -25,6 +25,7 @@ struct ToldQuestion {
   std::string framework;             ///< for --framework: "torch==2.11"; "" if none is named
   std::string framework_note;        ///< assumption about its release; ""
   std::vector<std::string> assumed;  ///< assumed fields, as text
+  bool has_cases = false;            ///< the page has other values, or values of a case that works
   bool is_partial = false;           ///< a further question of the text names other features
   std::vector<std::string> unread;   ///< words for features that no field was read from: "tree mask"
 

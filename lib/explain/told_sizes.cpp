@@ -183,10 +183,19 @@ void read_sizes(Reader& reader) {
       {"length", most_size,
        "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_?len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b"},
       {"length", most_size, "\\bseq(?:uence)? ?=? ?(\\d{2,7})\\b|\\b(\\d[\\d,]{1,8}) (?:frames|positions)\\b"},
+      {"length", most_size, "\\b(?:at|with|of|over) (\\d{1,3}k)(?:[,.;:) ]|$)"},
       {"length", most_size, "\\b(\\d{1,4}k) (?:sequence length|sequences|context)\\b"},
       {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
       {"length", most_size, "\\b(?:S|L|T|s) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
   read_pairs(reader);
+  // "8 x 16 x 4096"
+  static const RE2 triple = any("\\b(\\d{1,4}) ?x ?(\\d{1,3}) ?x ?(\\d{3,6})\\b");
+  reader.each(triple, [&](const std::string* words) {
+    constexpr int64_t most_heads = 128;
+    const auto batch = size_of(words[1]), heads = size_of(words[2]), tokens = size_of(words[3]);
+    return batch && heads && tokens && *heads <= most_heads &&
+           any_set({reader.set("batch", *batch), reader.set("heads_q", *heads), reader.set("seqlen_q", *tokens)});
+  });
   static const RE2 one_head = any("\\b(?:one|a single) (?:query |attention )?head\\b");
   if (reader.says(one_head)) reader.set("heads_q", int64_t{1});
   const char* of_length = nullptr;  // the sentence of the first length

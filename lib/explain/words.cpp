@@ -17,8 +17,13 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
                          std::initializer_list<std::string_view> words) {
   const std::string_view sentence = sentence_at(text, at);
   size_t begin = std::min(static_cast<size_t>(text.data() + at - sentence.data()), sentence.size()), end = begin;
+  // A comma of a shape, "[8, 16, 1, 64]", joins nothing.
+  const auto is_in_brackets = [&](size_t i) {
+    const size_t open = sentence.find_last_of("[]", i);
+    return open != std::string_view::npos && sentence[open] == '[' && sentence.find(']', i) != std::string_view::npos;
+  };
   const auto is_joint = [&](size_t i) {
-    return marks.find(sentence[i]) != std::string_view::npos ||
+    return (marks.find(sentence[i]) != std::string_view::npos && !is_in_brackets(i)) ||
            std::any_of(words.begin(), words.end(), [&](auto word) { return sentence.substr(i).starts_with(word); });
   };
   while (begin > 0 && !is_joint(begin - 1)) --begin;
@@ -29,18 +34,18 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 const RE2& works_words() {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|\\b(?:is|are|was|were) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\btrains(?:[,.;)]|$| fine| well| as well)|\\bhas run\\b|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\btrains(?:[,.;)]|$| fine| well| as well)|\\bhas run\\b|\\xe6\\xb2\\xa1\\xe6\\x9c\\x89\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xb2\\xa1\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xad\\xa3\\xe5\\xb8\\xb8|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
       // A verdict in a list or a table: "H100: ok", "9.20 good, 9.21 hangs", "| passed |".
-      "(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
+      "\\b(?:inference|forward|fprop|training|backward|bprop|bf16|fp16|fp8) ok\\b|(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
       any_case());
   return works;
 }
 
 const RE2& failure_words() {
   static const RE2 does_not(
-      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|garbage|gibberish|deviat|turns? (?:it |them )?down|throws|crash|hang|stall|wrong|\\bNaN|slow|error|differ|\\boff by\\b|incorrect|\\bzeros\\b|corrupt|"
+      "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|garbage|gibberish|deviat|turns? (?:it |them )?down|throws|crash|hang|stall|wrong|\\bNaN|slow|error|differ|\\boff by\\b|incorrect|\\bzeros\\b|corrupt|\\xe6\\x8a\\xa5\\xe9\\x94\\x99|\\xe5\\xa4\\xb1\\xe8\\xb4\\xa5|"
       "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bbad\\b|\\bnone\\b|"
-      "\\bno (?:engine|plan|kernel|execution)|\\bnot?\\s*(?:[,.;)|]|$)|\xe2\x9c[\x97\x98]|\xe2\x9d\x8c|"
+      "\\bno (?:available |viable |valid )?(?:engine|plan|kernel|execution|backend)|\\braise|\\bnot?\\s*(?:[,.;)|]|$)|\xe2\x9c[\x97\x98]|\xe2\x9d\x8c|"
       "\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
       any_case());
   return does_not;
@@ -97,14 +102,28 @@ bool names_place(std::string_view text, size_t at) {
   return has_words(half, place) && !has_words(half, condition);
 }
 
-bool is_of_both(std::string_view text, size_t at) {
+namespace {
+
+// The words from there to the sentence's first word about something that works, if a failure follows; "".
+std::string_view before_both(std::string_view text, size_t at) {
   const std::string_view sentence = sentence_at(text, at);
   re2::StringPiece works, fails;
   const re2::StringPiece all = piece(sentence);
-  if (!works_words().Match(all, 0, all.size(), RE2::UNANCHORED, &works, 1)) return false;
+  if (!works_words().Match(all, 0, all.size(), RE2::UNANCHORED, &works, 1)) return "";
   const auto first = static_cast<size_t>(works.data() - sentence.data());
-  return failure_words().Match(all, first, all.size(), RE2::UNANCHORED, &fails, 1) &&
-         static_cast<size_t>(text.data() + at - sentence.data()) < first;
+  const auto begin = static_cast<size_t>(text.data() + at - sentence.data());
+  if (begin >= first || !failure_words().Match(all, first, all.size(), RE2::UNANCHORED, &fails, 1)) return "";
+  return sentence.substr(begin, first - begin);
+}
+
+}  // namespace
+
+bool is_of_both(std::string_view text, size_t at) {
+  return !before_both(text, at).empty();
+}
+
+bool is_heading(std::string_view text, size_t at) {
+  return before_both(text, at).find(": ") != std::string_view::npos;
 }
 
 bool is_denied(std::string_view text, size_t at, size_t size) {

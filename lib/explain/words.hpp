@@ -94,6 +94,9 @@ bool is_aside(std::string_view text, size_t at);
 /// Whether the words at `at` belong to a working and a failing case: "FP8 runs on the H100 and is refused on the A100".
 bool is_of_both(std::string_view text, size_t at);
 
+/// Whether the words at `at` head a list of cases: "head dim 64: inference OK, training fails".
+bool is_heading(std::string_view text, size_t at);
+
 /// Whether the words at `at` are in a clause about another attention kernel than cuDNN's.
 bool is_of_another_kernel(std::string_view text, size_t at);
 
