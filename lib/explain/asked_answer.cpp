@@ -8,6 +8,7 @@
 
 #include "ask/by_rule.hpp"
 #include "attention/config.hpp"
+#include "base/text.hpp"
 #include "explain/choice.hpp"
 #include "explain/readings.hpp"
 #include "explain/text_answer.hpp"
@@ -45,6 +46,25 @@ bool contradicts(const Asked& asked, const Refusal& message) {
   // Transformer Engine asks a table of its C++ part next, which the rules of its part for JAX do not have.
   if (!result.frameworks.empty() && result.frameworks.front().framework == "transformer-engine-jax") return false;
   return message.layer == Layer::framework ? !result.frameworks.empty() : !result.by_rule && !asked.is_other_cudnn;
+}
+
+// The same message may be of several rules and releases; the gate's answer knows which one refuses the call.
+void tell_rule(Refusal& message, const Refusal& same, const answer::Answer& result) {
+  if (result.frameworks.empty() || result.frameworks.front().refusals.empty()) return;
+  const std::string& words = result.frameworks.front().refusals.front().message;
+  const std::string_view begin = trim(std::string_view(words).substr(0, words.find_first_of("{0123456789")));
+  constexpr size_t telling = 12;
+  const auto has_words_of_it = [&](const std::string& line) { return line.find(begin) != std::string::npos; };
+  if (begin.size() < telling ||
+      (!has_words_of_it(message.line) && std::ranges::none_of(message.causes, has_words_of_it)))
+    return;
+  if (has_words_of_it(message.line)) {
+    message.id = same.id;
+    message.causes.clear();
+  }
+  message.means = same.headline + ".";
+  message.next = same.next;
+  message.help = same.help;
 }
 
 // The refusal established by the text's own words; null: none.
@@ -118,8 +138,11 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   // Of a bare status, cuDNN's refusal of this GPU may be the cause, whatever the sizes.
   const bool is_refused_there =
       message != nullptr && !message->says_why && !facts.target().empty() && !facts.versions.empty();
-  // The message is sufficient; the question would consist mostly of assumptions.
-  if (message != nullptr && !is_symptom && !is_refused_there && sizes < (message->says_why ? 2 : 1)) return;
+  // The message is sufficient; the question would consist mostly of assumptions. Of a gate, the GPU and release decide.
+  const bool is_placed_gate =
+      message != nullptr && message->layer == Layer::framework && !facts.target().empty() && !facts.frameworks.empty();
+  const int64_t needed = message != nullptr && message->says_why && !is_placed_gate ? 2 : 1;
+  if (message != nullptr && !is_symptom && !is_refused_there && sizes < needed) return;
   auto asked = ask(question, facts, with);
   if (!asked) return;
   // A release that runs no call on cuDNN answers only a text that wants cuDNN.
@@ -199,6 +222,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const auto same = refusal_of(asked, message->layer);
     // A call that is accepted as far as it was read adds nothing to a message that says why.
     if (!same && answer.bugs.empty()) answer.asked = answer.command = "";
+    if (same && message->layer == Layer::framework && asked.is_established) tell_rule(*message, *same, asked.result);
     if (!same || message->layer != Layer::cudnn_frontend) return;
     // What cuDNN itself lacks there.
     if (!asked.result.requirements.empty() && message->causes.empty()) {

@@ -152,6 +152,7 @@ void read_sizes(Reader& reader) {
       of_images = any("\\b(?:VAE|video|image|latent)s? (?:encode and |encoding and )?decod(?:e|ing)\\b");
   // In this order: "seqlen=4096 heads=16" does not mean 4096 heads.
   static const SizeForm forms[] = {
+      {"head_dim_qk", 1024, "\\bhead[ _]?dim\\b[^\\n]{0,48}\\bgot (\\d{1,4})\\b"},
       {"head_dim_qk", 1024, "\\bd_?qk ?= ?d_?v ?= ?(\\d{2,4})\\b"},
       {"head_dim_v", 1024, "\\b(?:d_?v|hd_?v|head_?dim_v|v[ _-]head[ _-]?dim) ?[=:]? ?(\\d{2,4})\\b"},
       {"head_dim_qk", 1024,
