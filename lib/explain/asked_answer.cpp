@@ -151,7 +151,7 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   const bool is_noted =
       std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
   if (is_for_all && !is_failure(facts.trouble) && (is_noted || !facts.speaks_of_cudnn)) return;
-  // A set of kernels is no order.
+  // A set of kernels has no order.
   asked->is_selected = !question.call.contains("backend_set") && names_setting(page, asked->result.frameworks);
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
   add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);
@@ -224,7 +224,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     if (!same && answer.bugs.empty()) answer.asked = answer.command = "";
     if (same && message->layer == Layer::framework && asked.is_established) tell_rule(*message, *same, asked.result);
     if (!same || message->layer != Layer::cudnn_frontend) return;
-    // What cuDNN itself lacks there.
+    // cuDNN itself lacks it there, which explains the limit.
     if (!asked.result.requirements.empty() && message->causes.empty()) {
       message->causes = {asked.result.requirements.front().text};
       if (!same->next.empty()) message->next = same->next;

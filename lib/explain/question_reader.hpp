@@ -125,7 +125,7 @@ inline RE2 any(const char* pattern) {
 /// What `assumed` says of pages without a size.
 constexpr const char* assumed_pages = "pages of 64 tokens";
 
-/// "4k" is 4096, "4,096" too; none if it is no size of a tensor.
+/// "4k" is 4096, "4,096" too; none if no tensor can have that size.
 std::optional<int64_t> size_of(std::string digits);
 
 /// Shapes: "q: bf16[2,4096,16,128]", "(2048, 2, 16, 64) sbhd". With `heads_third`, heads follow the tokens.

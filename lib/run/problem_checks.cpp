@@ -39,8 +39,8 @@ bool is_amax(const OpGraph& graph, const Tensor& t) {
 }
 
 // Errors shared by all terms of a row, which do not average out. Sums of exponentials share the rounding of the row's
-// maximum, which grows with it. Errors of 1.7e-5 were seen for maxima near 100 (H200, cuDNN 9.19), 4.4 times the limit
-// without this, and of 2.9e-5 with a factor for scores (H200, cuDNN 9.21.1 to 9.27.0). In statistics and maxima, tensor
+// maximum, which grows with it. For maxima near 100, an error of 1.7e-5 was seen (H200, cuDNN 9.19), 4.4 times the limit
+// without this. With a factor for scores, it was 2.9e-5 (H200, cuDNN 9.21.1 to 9.27.0). In statistics and maxima, tensor
 // cores truncate sums instead of rounding, so scores of one sign err to one side. That grows with the head dimension:
 // 4.0e-9 to 5.1e-9 for each of 192 to 472 (H200, cuDNN 9.13.1 to 9.28.1).
 double shared_error(graph::Role role, int64_t head_dim) {

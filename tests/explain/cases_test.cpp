@@ -24,7 +24,7 @@ void check_ids(std::initializer_list<Row> rows) {
   }
 }
 
-// What was read: "… (line 1)".
+// The fields that were read: "… (line 1)".
 std::string read_in(const std::string& text) {
   const explain::TextAnswer answer = asked_answer_to(text);
   return answer.told.empty() ? "" : answer.told.front();

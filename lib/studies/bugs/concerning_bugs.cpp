@@ -67,9 +67,8 @@ std::vector<CudnnVersion> versions_of(const BugWords& words) {
   return versions;
 }
 
-// Separate types for O, the gradients or the statistics, dense statistics with strides of their own, other heads for V
-// than for K, a block mask, a constant seed or a caller's mask for dropout, and patterns from before SDPA: frameworks'
-// calls do not have them.
+// Frameworks' calls do not have: separate types for O, the gradients or the statistics; strides of dense statistics;
+// fewer heads for V than for K; a block mask; a constant seed or a caller's mask for dropout; patterns from before SDPA.
 bool is_of_no_framework(const attention::AttentionSpec& spec) {
   const bool is_old = spec.pattern != attention::Pattern::sdpa && spec.pattern != attention::Pattern::sdpa_composite;
   const bool has_own_types =
