@@ -67,8 +67,9 @@ std::vector<CudnnVersion> versions_of(const BugWords& words) {
   return versions;
 }
 
-// Frameworks' calls do not have: separate types for O, the gradients or the statistics; strides of dense statistics;
-// fewer heads for V than for K; a block mask; a constant seed or a caller's mask for dropout; patterns from before SDPA.
+// Frameworks' calls have no separate types for O, the gradients or the statistics, and no strides for dense statistics.
+// They have as many heads for V as for K, and neither a block mask nor a constant seed or a caller's mask for dropout.
+// Nor do they use the patterns from before SDPA.
 bool is_of_no_framework(const attention::AttentionSpec& spec) {
   const bool is_old = spec.pattern != attention::Pattern::sdpa && spec.pattern != attention::Pattern::sdpa_composite;
   const bool has_own_types =
