@@ -433,6 +433,13 @@ TEST_CASE("Invalid UTF-8 in an option is refused and causes no crash", "[config]
   CHECK_THAT(option_refusal({parse_override("dtype", "f16\xff")}), StartsWith("--dtype: "));
 }
 
+TEST_CASE("A graph's types may be none that a config can have", "[config]") {
+  AttentionSpec spec = parse_configs(config(R"("bias": "b1ss")"), "").front().spec;
+  CHECK(has_config(spec));
+  spec.bias->dtype = DataType::boolean;
+  CHECK_FALSE(has_config(spec));
+}
+
 // ---- errors
 
 TEST_CASE("An unknown key is reported with its location and the nearest known key", "[config][errors]") {

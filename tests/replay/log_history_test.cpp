@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <sstream>
+
 #include "catch.hpp"
 #include "probe/walk_difference.hpp"
 #include "replay/explanation.hpp"
@@ -107,6 +109,17 @@ TEST_CASE("a repeated log gives the same graph twice, and two logs give two grap
   REQUIRE(both.graphs.size() == 2);
   CHECK(both.graphs[0].kind == "SDPA_FWD");
   CHECK(both.graphs[1].kind == "UNIFIED_SDPA_FWD");
+}
+
+TEST_CASE("cudnn-frontend's JSON over several lines is read between other lines", "[log]") {
+  std::istringstream lines(test::unpacked_fixture("frontend-graphs.jsonl.xz"));
+  std::string line;
+  std::getline(lines, line);
+  const Json graph = Json::parse(line)["frontend"];
+  const LogHistory history = history_of("GPU: NVIDIA B200\n{\n  \"other\": 1\n}\n" + graph.dump(1) + "\nthe end\n");
+  REQUIRE(history.frontend.size() == 1);
+  CHECK(history.frontend.front().line == 5);
+  CHECK(Json::parse(history.frontend.front().json) == graph);
 }
 
 TEST_CASE("threads that write alternately do not mix their graphs", "[log]") {
