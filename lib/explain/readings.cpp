@@ -205,7 +205,8 @@ Refusal first_versions(const Asked& asked) {
     else
       found->second.push_back(gpu);
   }
-  std::ranges::stable_partition(groups, [](const auto& group) { return !group.first.starts_with("none"); });
+  std::stable_partition(groups.begin(), groups.end(),
+                        [](const auto& group) { return !group.first.starts_with("none"); });
   std::string list;
   for (const auto& [needs, gpus] : groups)
     list += fmt::format("{}{} on {}", list.empty() ? "" : "; ", needs, fmt::join(gpus, ", "));
