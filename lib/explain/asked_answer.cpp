@@ -38,10 +38,10 @@ bool is_free(const answer::Answer& result) {
 }
 
 // Whether the message's call reaches that layer according to every answer.
-bool contradicts(const Asked& asked, const Refusal& message) {
+bool contradicts(const Asked& asked, const Refusal& message, const TextFacts& facts) {
   const answer::Answer& result = asked.result;
   if (!asked.untold.empty() || !asked.depends_on.empty() || !asked.unread.empty() || asked.has_cases ||
-      message.layer < Layer::cudnn_engine || !is_free(result))
+      facts.has_several_cudnns || message.layer < Layer::cudnn_engine || !is_free(result))
     return false;
   // Transformer Engine asks a table of its C++ part next, which the rules of its part for JAX do not have.
   if (!result.frameworks.empty() && result.frameworks.front().framework == "transformer-engine-jax") return false;
@@ -152,7 +152,8 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
       std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
   if (is_for_all && !is_failure(facts.trouble) && (is_noted || !facts.speaks_of_cudnn)) return;
   // A set of kernels has no order.
-  asked->is_selected = !question.call.contains("backend_set") && names_setting(page, asked->result.frameworks);
+  asked->is_selected = !question.call.contains("backend_set") &&
+                       (!facts.kernels.empty() || names_setting(page, asked->result.frameworks));
   if (const std::string read = question.read_as(); !read.empty()) answer.told.insert(answer.told.begin(), read);
   add_answer(answer, facts, *asked, question.fields.empty() ? 0 : question.fields.front().line);
 }
@@ -244,7 +245,7 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       return;
     }
     if (asked.is_established) found = refusal_of(asked, message->layer);
-    if (!found && contradicts(asked, *message)) found = contradicted(asked, *message);
+    if (!found && contradicts(asked, *message, facts)) found = contradicted(asked, *message);
     if (!found) {
       if (!asked.depends_on.empty()) answer.missing = asked.depends_on;
       return;

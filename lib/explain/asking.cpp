@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "ask/by_rule.hpp"
 #include "attention/config.hpp"
 #include "base/error.hpp"
 #include "gpu/catalogue.hpp"
@@ -136,6 +137,23 @@ void most_told_first(std::vector<rules::KnownBug>& bugs, const std::vector<ToldF
   }
   std::stable_sort(bugs.begin(), bugs.end(),
                    [&](const auto& a, const auto& b) { return told.at(a.id) > told.at(b.id); });
+}
+
+// "Hopper or datacenter Blackwell": with this cuDNN, another rule may refuse the call on one of them.
+std::string fitting_gpu(const answer::Question& question, const answer::Answer& result,
+                        const std::vector<rules::ChosenGate>& gates) {
+  static constexpr std::pair<const char*, const char*> named[] = {{"h100", "Hopper"}, {"b200", "datacenter Blackwell"}};
+  if (result.requirements.empty() || result.requirements.front().needs != "Hopper or datacenter Blackwell") return "";
+  std::string fitting;
+  for (const auto& [id, name] : named) {
+    const auto target = gpu::simulated_targets(id).front();
+    const auto other =
+        asking::answer_by_rule({question}, {target}, result.cudnn_version, options_for(gates)).results.front();
+    if (!refusals_of(other).empty()) continue;
+    if (!fitting.empty()) return "";
+    fitting = name;
+  }
+  return fitting;
 }
 
 // The text names no release of its framework, so the newest answers. Other releases may not refuse, so that
@@ -290,6 +308,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   if (asked.is_established &&
       (!asked.result.requirements.empty() || (asked.result.frontend && asked.result.frontend->refuses)))
     asked.lifted_by = first_later(*question, asked.result, gates);
+  asked.fitting_gpu = fitting_gpu(*question, asked.result, gates);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
   asked.unread = told.unread;

@@ -70,6 +70,7 @@ struct Asked {
   std::optional<FirstCudnn> first;    ///< if the text asks for it, or names no cuDNN for its refusal
   std::vector<FirstOnGpu> first_on;   ///< if the text asks for it and names no GPU
   std::string backward;               ///< why the backward pass is refused, if the text names no pass; ""
+  std::string fitting_gpu;            ///< of a need for several GPUs, the one that has no other obstacle; ""
   CudnnVersion lifted_by;             ///< a later cuDNN without the refusal and without a known bug; unknown: none
   std::string command;                ///< the command that repeats the question
 };

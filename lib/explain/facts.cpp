@@ -91,7 +91,7 @@ void add_gpus(PlacedFacts& place) {
   }
   if (asked.size() == 1)
     std::stable_partition(found.begin(), found.end(), [&](const auto& one) { return asked.contains(one.id); });
-  place.facts.is_on_nvidia = place.facts.is_on_nvidia || !present.empty();
+  place.facts.asks_on_nvidia = place.facts.asks_on_nvidia || !asked.empty();
   place.facts.has_several_gpus = place.facts.has_several_gpus || (asked.size() != 1 && present.size() > 1);
   for (const auto& [at, id, is_left] : found) place.add(is_left ? place.gpus : place.facts.gpus, id, at);
   for (const Worded<int>& one : series)
@@ -193,21 +193,20 @@ void add_bare_versions(PlacedFacts& place) {
   if (place.facts.versions.empty() && place.facts.speaks_of_cudnn) each_match(of_prose, place.text, take);
 }
 
-// Whether the text says so of several cuDNNs, or has a number that may be one and was not read.
+// Whether the text is about several cuDNNs, or has a number that may be one and was not read.
 bool has_several_versions(const PlacedFacts& place) {
   static const RE2 number("(?:^|[^\\d.\\w])(9\\.\\d{1,2})(?:\\.\\d{1,2})?(?:[^\\d.\\w]|\\.\\s|\\.?$)", exact_case());
   std::set<std::string> minors;
   for (const auto& version : place.facts.versions)
     if (const auto parsed = CudnnVersion::parse(version))
       minors.insert(fmt::format("{}.{}", parsed->major(), parsed->minor()));
-  const bool is_told = minors.size() == 1;
   each_match(number, place.text, [&](const std::string* words, size_t at) {
     const size_t begin = place.text.find(words[1], at);
     if (!begins_with_unit(place.text.substr(at + words[0].size() - 1)) && !is_left_behind(place, begin) &&
         !is_demanded(place.text, begin))
       minors.insert(words[1]);
   });
-  return place.facts.speaks_of_cudnn && is_told && minors.size() > 1;
+  return place.facts.speaks_of_cudnn && !place.facts.versions.empty() && minors.size() > 1;
 }
 
 // "bumped jax to 0.6.2", but not "we cannot upgrade jax to 0.6.2"
@@ -263,7 +262,12 @@ void add_versions(PlacedFacts& place) {
       "\\bcudnn(?: \\(v|(?:[-_. ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=>-]{1,4}|\\bcudnn\\b[^\\n]{0,80}\\bcurrent version is |GetVersion\\(\\)[^\\n\\d]{0,40})(8\\d{3}|9\\d{4})\\b",
       any_case());
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
-    place.add(place.facts.versions, CudnnVersion::from_number(number_of(words[1])).text(), at);
+    const std::string version = CudnnVersion::from_number(number_of(words[1])).text();
+    place.add(place.facts.versions, version, at);
+    // The process itself says so, whatever is installed.
+    std::vector<std::string>& versions = place.facts.versions;
+    if (words[0].find("GetVersion") != std::string::npos)
+      std::stable_partition(versions.begin(), versions.end(), [&](const auto& one) { return one == version; });
   });
   add_bare_versions(place);
   place.facts.has_several_cudnns = place.facts.has_several_cudnns || has_several_versions(place);
@@ -318,8 +322,7 @@ std::vector<int> TextFacts::all_sms() const {
 
 bool TextFacts::is_of_other_makers() const {
   if (other_gpus.empty()) return false;
-  // A question may compare both.
-  return (is_other_gpu_first && !(asks && is_on_nvidia)) || (gpus.empty() && sms.empty());
+  return (is_other_gpu_first && !asks_on_nvidia) || (gpus.empty() && sms.empty());
 }
 
 std::string TextFacts::target() const {

@@ -56,7 +56,7 @@ struct TextFacts {
   bool runs_another = false;        ///< another kernel runs where cuDNN was expected: "still flash, not cuDNN"
   bool is_same_elsewhere = false;   ///< other kernels have the same trouble
   bool is_other_gpu_first = false;  ///< the text names one of `other_gpus` before NVIDIA's, or a build for it
-  bool is_on_nvidia = false;        ///< the text names an NVIDIA GPU that is not of a working case
+  bool asks_on_nvidia = false;      ///< a question names an NVIDIA GPU
   bool has_several_gpus = false;    ///< and no question names one of them
   bool has_several_cudnns = false;  ///< likewise
   bool is_unreleased = false;       ///< of a build between two releases, such as a nightly one: its rules are unknown

@@ -99,13 +99,13 @@ bool is_cudnns_line(std::string_view line, const answer::KnownReason& reason) {
 // "> RuntimeError: …", but not Python's prompt.
 bool is_quoted(std::string_view line) {
   const std::string_view words = trim(line);
-  return words.starts_with('>') && !words.starts_with(">>");
+  return (words.starts_with('>') && !words.starts_with(">>")) || words.starts_with("- @");
 }
 
 // Whether the quoted lines are of another person: "a colleague posted", "an old thread".
 bool quotes_others(std::string_view own) {
   static const RE2 others(
-      "\\b(?:colleague|somebody|someone|co-?worker|another user|other people|old (?:thread|issue|ticket|report)|(?:found|saw|read) (?:an? |this )?(?:\\w+ ){0,2}(?:thread|issue|report|post))\\b",
+      "\\b(?:colleague|somebody|someone|co-?worker|another user|other people|old (?:thread|issue|ticket|report)|(?:found|saw|read) (?:an? |this )?(?:\\w+ ){0,2}(?:thread|issue|report|post)|people (?:reported|said|wrote))\\b",
       any_case());
   return has_words(own, others);
 }

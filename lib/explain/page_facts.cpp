@@ -209,7 +209,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
        "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\bno engine|\\bturns? (?:it |them )?down\\b|\\bthrows\\b|\\b(?:can't|cannot|can not) train\\b|\\b(?:does|do|did)(?:n't| not) compile\\b|\\bplan (?:does|did)(?:n't| not)\\b|\\breturns? nothing\\b"},
       {Trouble::question, "\\?"}};
   static const RE2 mended(
-      "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b|\\bnot a bug report\\b|\\bsorry for the noise\\b|\\bnothing is broken\\b|\\ball green\\b|\\bno errors? (?:so far|at all)\\b|\\bsee no errors? at all\\b",
+      "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b|\\bnot a bug report\\b|\\bsorry for the noise\\b|\\[solved\\]|\\bunder RMA\\b|\\bneither cudnn nor\\b|\\bnothing is broken\\b|\\ball green\\b|\\bno errors? (?:so far|at all)\\b|\\bsee no errors? at all\\b",
       any_case());
   facts.is_mended = has_words(page, mended);
   if (facts.is_mended) return;
@@ -304,7 +304,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   facts.asks_choice = facts.asks && has_words(own, choice);
   static const RE2 other(
       "\\b(?:does|do|can|is|are|will)\\b[^?\\n]{0,40}\\b(?:flash[- ]?att\\w*|FA-?[234]|xformers|flex ?attention|triton|sageattention|llama\\.cpp)\\b[^?\\n]{0,60}\\bcudnn\\b[^?\\n]{0,60}\\?|"
-      "\\b(?:worth|fast|faster|slower|quicker|better|identical|safe|broken|same (?:numbers|results?))\\b[^?\\n]{0,80}\\?|"
+      "\\banything (?:known|else)\\b[^?\\n]{0,80}\\?|\\b(?:worth|fast|faster|slower|quicker|better|identical|safe|broken|same (?:numbers|results?))\\b[^?\\n]{0,80}\\?|"
       "(?m)(?:^|[.?!,;:-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
       any_case());
   static const RE2 how("\\bhow (?:do|can|could|should) [^?\\n]{0,200}\\?|\\ba bug in [^?\\n]{0,40}\\?", any_case());

@@ -79,7 +79,7 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
     const bool is_newer = result.from && result.from->version > result.cudnn_version;
     refusal.next = is_newer
                        ? fmt::format("use cuDNN {} or newer", std::max(result.from->version, asked.lifted_by).text())
-                       : fmt::format("use {}", first.needs);
+                       : fmt::format("use {}", asked.fitting_gpu.empty() ? first.needs : asked.fitting_gpu);
     // Another rule or a bug may keep the older cuDNN from it.
     if (first.needs.starts_with("what no") || first.needs.starts_with("a cuDNN before"))
       refusal.next = result.root_cause ? result.root_cause->in_general : "";

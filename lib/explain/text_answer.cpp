@@ -118,7 +118,7 @@ bool is_founded(const Refusal& refusal, const TextFacts& facts) {
 // A report of wrong numbers may quote a refusal in a sentence: "the same code also rejected this with \"…\"". A skipped
 // test does not fail.
 bool is_quoted_in_passing(const Refusal& refusal, const TextFacts& facts) {
-  static const RE2 skipped("\\bskip(?:ped|s|ping)?\\b", any_case());
+  static const RE2 skipped("\\bskip(?:ped|s|ping)?\\b|\\bxfail(?:ed)?\\b", any_case());
   static const RE2 after_a_word("[a-z] [\"']$", exact_case());
   static const RE2 reported("(?:Error|Exception|Warning|ERROR|WARN\\w*|INFO|DEBUG)\\b|^\\W*[EWF]\\d{4} ", exact_case());
   const bool is_other_trouble = facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;

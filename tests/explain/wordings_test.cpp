@@ -170,7 +170,7 @@ TEST_CASE("A question is answered only if each of its features is read", "[expla
   CHECK(id_for("Isn't fp8 attention possible on an L40S with cuDNN 9.22, 16 heads of 128, 2048 tokens?") == "fp8");
   CHECK(id_for("Does cuDNN 9.22 take bf16 attention with 16 heads of 128, 2048 tokens and 77 of them on an H100?")
             .empty());
-  CHECK(id_for("Does cuDNN attention run on Moore Threads S4000? We used it on A800.").empty());
+  CHECK(id_for("Does cuDNN attention run on Moore Threads S4000? We used it on A800.") == "other-maker");
   CHECK(asked_answer_to(
             "GB200 and cuDNN 9.10.1, bf16 attention, 24 heads of 128, 4096 tokens: \"SDPA FP16/BF16 forward is "
             "not supported on cuDNN 9.10.0/9.10.1 due to known bugs.\" Which one do I load?")
