@@ -37,15 +37,13 @@ bool is_free(const answer::Answer& result) {
           std::none_of(result.frameworks.begin(), result.frameworks.end(), is_kept_off));
 }
 
-// Whether the message's call reaches that layer according to every answer.
+// Whether the message's call reaches that layer according to every answer. Prose may leave out what a gate refuses.
 bool contradicts(const Asked& asked, const Refusal& message, const TextFacts& facts) {
-  const answer::Answer& result = asked.result;
   if (!asked.untold.empty() || !asked.depends_on.empty() || !asked.unread.empty() || asked.has_cases ||
-      facts.has_several_cudnns || message.layer < Layer::cudnn_engine || !is_free(result))
+      facts.has_several_cudnns || message.layer < Layer::cudnn_engine || !is_free(asked.result))
     return false;
-  // Transformer Engine asks a table of its C++ part next, which the rules of its part for JAX do not have.
-  if (!result.frameworks.empty() && result.frameworks.front().framework == "transformer-engine-jax") return false;
-  return message.layer == Layer::framework ? !result.frameworks.empty() : !result.by_rule && !asked.is_other_cudnn;
+  if (message.layer == Layer::framework) return asked.is_whole_call && !asked.result.frameworks.empty();
+  return !asked.result.by_rule && !asked.is_other_cudnn;
 }
 
 // The same message may be of several rules and releases; the gate's answer knows which one refuses the call.
@@ -282,8 +280,9 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
         found = not_involved(asked, facts);
       else if (facts.asks || facts.trouble == Trouble::refused || is_told(asked))
         found = refusal_of(asked);
-      const bool is_refused_by_bug = facts.trouble == Trouble::refused && !asked.bugs.empty();
-      if (!found && (facts.asks || is_refused_by_bug) && may_be_refused && is_told(asked)) found = warning_of(asked);
+      // A message of a refusal has another cause than a bug of calls that are accepted.
+      const bool is_of_bug = !asked.bugs.empty() || (facts.asks && answer.refusals.empty());
+      if (!found && is_of_bug && may_be_refused && is_told(asked)) found = warning_of(asked);
     }
     const bool is_general =
         facts.asks_support && facts.trouble == Trouble::question && !facts.target().empty() && asked.is_plain;

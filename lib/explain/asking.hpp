@@ -59,6 +59,7 @@ struct Asked {
   std::vector<rules::KnownBug> bugs;  ///< bugs that fit all facts and the symptom
   std::vector<std::string> beside;    ///< refusals for similar questions: "without the causal mask: …"
   bool is_plain = false;              ///< the text tells sizes and types, but no features
+  bool is_whole_call = false;         ///< the text has the call itself, as source or as a log
   bool has_cases = false;             ///< the text has values of several cases
   bool is_partial = false;            ///< the text asks about further features, or about unread ones
   std::vector<std::string> unread;    ///< the words for those

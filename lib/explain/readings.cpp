@@ -250,16 +250,13 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
 
 Refusal contradicted(const Asked& asked, const Refusal& message) {
   const answer::Answer& result = asked.result;
-  const std::string who =
-      message.layer == Layer::framework && !result.frameworks.empty()
-          ? fmt::format("{} and cuDNN {}", result.frameworks.front().title, result.cudnn_version.text())
-          : fmt::format("cuDNN {}", result.cudnn_version.text());
-  Refusal refusal = reading(
-      "accepted", message.layer, message.who,
-      result.by_rule ? fmt::format("The known rules of {} accept this call on {}: the cause is not one of them", who,
-                                   result.target.id)
-                     : fmt::format("{} {} this call on {}: the cause is elsewhere", who,
-                                   who.find(" and ") == std::string::npos ? "accepts" : "accept", result.target.id));
+  const std::string cudnn = fmt::format("cuDNN {}", result.cudnn_version.text());
+  Refusal refusal =
+      reading("accepted", message.layer, cudnn,
+              message.layer == Layer::framework
+                  ? fmt::format("The known rules of {} and {} accept this call on {}: the cause is not one of them",
+                                result.frameworks.front().title, cudnn, result.target.id)
+                  : fmt::format("{} accepts this call on {}: the cause is elsewhere", cudnn, result.target.id));
   refusal.means = fmt::format(
       "The call is supported as the text describes it, so the message has another cause. Possible: a mask, bias, dropout or stride that the text omits, another call, a cuDNN other than {}, or the machine.",
       result.cudnn_version.text());

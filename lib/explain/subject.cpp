@@ -46,7 +46,7 @@ const auto& operations() {
       {"linear algebra", "\\bcu(?:solver|sparse)"},
       {"a CTC loss", "\\bctc_?loss\\b"},
       {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
-      {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_rnn"},
+      {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_?rnn"},
       {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
   };
   return all;
@@ -77,7 +77,7 @@ void add_subject(PlacedFacts& place) {
   place.facts.speaks_of_cudnn = place.facts.speaks_of_cudnn || has_words(place.text, cudnn);
   // Neither a program's options, "--xla_gpu_enable_triton_gemm=false", nor what works: "the matmul succeeded".
   static const RE2 last_word("(\\S*)$", exact_case()),
-      works("^\\w* (?:\\w+ )?(?:succeed(?:s|ed)|pass(?:es|ed)|works)\\b", any_case());
+      works("^\\w* (?:\\w+ )?(?:succeed(?:s|ed)|pass(?:es|ed)|works?|ok(?:ay)?|fine)\\b", any_case());
   bool is_another = false;
   for (const NamedOperation& operation : operations())
     each_match(operation.words, place.text, [&](const std::string* words, size_t at) {

@@ -155,6 +155,7 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
         if (answers.size() == most_answers) return answers;
         AnsweredCall answer{answer_of(result, call, gpu.is_named), weighed({std::move(result)}, {}, facts.trouble)};
         if (!explains(answer, call, said)) continue;
+        answer.asked.is_whole_call = true;
         answer.asked.assumed = call.notes;
         if (!call.notes.empty()) answer.asked.untold.emplace_back("the whole call");
         if (!gpu.is_named) answer.asked.untold.emplace_back("the GPU");

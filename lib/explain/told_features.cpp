@@ -203,7 +203,7 @@ bool has_number(const Json& value, int64_t number) {
 void find_unread_sizes(Reader& reader) {
   static const RE2 size("(?:^|[^\\w.-])(\\d{1,7})(k?)(?:[^\\w.%-]|\\.\\s|\\.?$|-d|-wide)", any_case()),
       other_before(
-          "(?:driver|cuda|python|ubuntu|debian|linux|rhel|rocky|windows|version|release|v|#|issue|pr|step|epoch|layers?|line|error|code|rank|rtx|gtx|pro|multiples? of|page|blocks?|top|fa|pytorch|torch|jax|gb|series|seed|since|year|november|october|september)[- :=#(]{0,3}$",
+          "(?:driver|jetpack|cuda|python|ubuntu|debian|linux|rhel|rocky|windows|version|release|v|#|issue|pr|step|epoch|layers?|line|error|code|rank|rtx|gtx|pro|multiples? of|page|blocks?|top|fa|pytorch|torch|jax|gb|series|seed|since|year|november|october|september)[- :=#(]{0,3}$",
           any_case()),
       other_after(
           "^ ?(?:x |[GMTK]i?B|gb|ms\\b|s\\b|sec|min|hours?|days?|gpus?|nodes?|cards?|machines?|layers?|steps?|epochs?|workers?|times|W\\b|watts?|sms\\b|multiprocessors|bits?\\b|-?bit|years?|weeks?|ranks?|cores|threads|iterations?|runs?|ti\\b|super\\b|ada\\b|series|TFLOP)",
@@ -213,10 +213,16 @@ void find_unread_sizes(Reader& reader) {
   each_match(size, page, [&](const std::string* words, size_t at) {
     const size_t begin = page.find(words[1], at), end = begin + words[1].size() + words[2].size();
     const std::string_view sentence = sentence_at(page, begin);
-    const bool is_of_question = sentence.ends_with('?') || sentence.find('\x01') != std::string_view::npos;
+    // In a short text, each sentence belongs to the question.
+    constexpr size_t most_of_short = 400;
+    constexpr int64_t least_size = 16;
     const int64_t number = parse_number<int64_t>(words[1]).value_or(0) * (words[2].empty() ? 1 : 1024);
-    if (!is_of_question || number < 3 || has_words(letters_before(page, begin, 20), other_before) ||
-        has_words(page.substr(end, 20), other_after))
+    const bool is_short = page.size() < most_of_short && page.find('?') != std::string_view::npos;
+    const bool is_of_question = sentence.ends_with('?') || sentence.find('\x01') != std::string_view::npos ||
+                                (is_short && number >= least_size);
+    static const RE2 of_gpu("^[345]0[5-9]0$", exact_case());
+    if (!is_of_question || number < 3 || has_words(words[1], of_gpu) ||
+        has_words(letters_before(page, begin, 20), other_before) || has_words(page.substr(end, 20), other_after))
       return;
     const bool is_known = std::ranges::any_of(question.fields, [&](const ToldField& one) {
       return has_number(one.value, number) || has_number(one.value, number - 1);

@@ -44,6 +44,12 @@ void read_windows(Reader& reader, Json& mask) {
       bound("window_right", words[2]);
       return true;
     });
+  static const RE2 named_sides = any("\\bleft ?[=:]? ?(\\d+),? (?:and )?right ?[=:]? ?(\\d+)\\b");
+  reader.each(named_sides, [&](const std::string* words) {
+    bound("window_left", words[1]);
+    bound("window_right", words[2]);
+    return true;
+  });
   reader.each(left, [&](const std::string* words) {
     bound("window_left", first_group(words));
     return true;

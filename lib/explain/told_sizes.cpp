@@ -78,7 +78,7 @@ void read_pairs(Reader& reader) {
 void read_tuples(Reader& reader, bool heads_third) {
   static const std::string
       type = "(?:(?:bfloat|float|bf|f|fp)\\d{1,2}(?:_\\w{4,6})? ?)?",
-      numbers = "[\\[(]{1,3} ?(\\d+), ?(\\d+), ?(\\d+), ?(\\d+),? ?[\\])]",
+      numbers = "[\\[({]{1,3} ?(\\d+), ?(\\d+), ?(\\d+), ?(\\d+),? ?[\\])}]",
       names = "\\b(q[, /]{1,2}k[, /]{1,2}v|q|query|queries|k|key|keys|v|value|values|qkv|inputs?|tensors?)";
   static const RE2 named(names + "(?:\\.shape|_shape|\\.size\\(\\))?\\b[^\\[(\\d\\n]{0,24}" + type + numbers,
                          any_case()),
@@ -99,7 +99,7 @@ void read_tuples(Reader& reader, bool heads_third) {
   const auto take = [&](const std::string* words, char which) -> bool {
     if (has_words(words[0], of_expand)) return false;
     const auto b = size_of(words[2]), second = size_of(words[3]), third = size_of(words[4]);
-    static const RE2 last("(\\d+),? ?(?:[\\])],? ?(?:in )?(?:\\w{4})?)?$");
+    static const RE2 last("(\\d+),? ?(?:[\\])}],? ?(?:in )?(?:\\w{4})?)?$");
     std::string digits;
     if (!b || !second || !third || !RE2::PartialMatch(words[0], last, &digits)) return false;
     const auto d = size_of(digits);
@@ -136,6 +136,14 @@ void read_tuples(Reader& reader, bool heads_third) {
   if (reader.question.tells("head_dim_qk")) return;
   reader.each(unnamed, [&](const std::string* words) {
     return !has_words(words[1], others) && !has_words(reader.before(), of_others) && take(words, 'q');
+  });
+  if (reader.question.tells("head_dim_qk")) return;
+  // The only shape of the text, without a name.
+  static const RE2 bare("()[\\[({](\\d+), ?(\\d+), ?(\\d+), ?(\\d+)[\\])}]", any_case());
+  reader.each(bare, [&](const std::string* words) {
+    static const RE2 sizes("size", any_case());  // in PyTorch's messages
+    return !reader.question.tells("head_dim_qk") && !has_words(reader.before(), others) &&
+           !has_words(reader.before(), of_others) && !has_words(reader.before(), sizes) && take(words, 'q');
   });
 }
 
@@ -182,8 +190,15 @@ void read_sizes(Reader& reader) {
        "\\b(?:K/?V|keys?(?:/values?)?):? (?:of )?(?:1 ?x ?)?(\\d{1,3}(?:,\\d{3})+|\\d{2,7}) tokens\\b"},
       {"seqlen_q", most_size, "\\b(?:Q|quer(?:y|ies)):? (?:of )?(?:1 ?x ?)?(\\d{1,3}(?:,\\d{3})+|\\d{2,7}) tokens\\b"},
       {"length", most_size,
-       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_?len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) tokens\\b|\\b(\\d{3,7}) at most\\b"},
+       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_?len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) (?:tokens|jetons)\\b|\\b(\\d{3,7}) at most\\b"},
       {"length", most_size, "\\bseq(?:uence)? ?=? ?(\\d{2,7})\\b|\\b(\\d[\\d,]{1,8}) (?:frames|positions)\\b"},
+      // In other languages.
+      {"head_dim_qk", 1024,
+       "(?:Kopfdimension|Kopfgr(?:\u00f6|oe)(?:\u00df|ss)e|dimension (?:de|des|par) t(?:\u00ea|e)tes?|\u5934\u7ef4\u5ea6|\u30d8\u30c3\u30c9\u6b21\u5143|\u0440\u0430\u0437\u043c\u0435\u0440 \u0433\u043e\u043b\u043e\u0432\u044b) ?[=:]? ?(\\d{2,4})"},
+      {"heads_q", 1024,
+       "(\\d{1,4}) ?(?:K(?:\u00f6|oe)pfen?|t(?:\u00ea|e)tes|\u4e2a\u5934|\u30d8\u30c3\u30c9|\u0433\u043e\u043b\u043e\u0432)"},
+      {"length", most_size,
+       "(?:Sequenzl(?:\u00e4|ae)nge|longueur(?: de s(?:\u00e9|e)quence)?|\u5e8f\u5217\u957f\u5ea6|\u30b7\u30fc\u30b1\u30f3\u30b9\u9577|\u7cfb\u5217\u9577) ?[=:]? ?(\\d[\\d.,]{1,8}k?)"},
       {"length", most_size, "\\b(?:at|with|of|over) (\\d{1,3}k)(?:[,.;:) ]|$)"},
       {"length", most_size, "\\b(\\d{1,4}k) (?:sequence length|sequences|context)\\b"},
       {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
