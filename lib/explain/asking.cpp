@@ -139,23 +139,6 @@ void most_told_first(std::vector<rules::KnownBug>& bugs, const std::vector<ToldF
                    [&](const auto& a, const auto& b) { return told.at(a.id) > told.at(b.id); });
 }
 
-// "Hopper or datacenter Blackwell": with this cuDNN, another rule may refuse the call on one of them.
-std::string fitting_gpu(const answer::Question& question, const answer::Answer& result,
-                        const std::vector<rules::ChosenGate>& gates) {
-  static constexpr std::pair<const char*, const char*> named[] = {{"h100", "Hopper"}, {"b200", "datacenter Blackwell"}};
-  if (result.requirements.empty() || result.requirements.front().needs != "Hopper or datacenter Blackwell") return "";
-  std::string fitting;
-  for (const auto& [id, name] : named) {
-    const auto target = gpu::simulated_targets(id).front();
-    const auto other =
-        asking::answer_by_rule({question}, {target}, result.cudnn_version, options_for(gates)).results.front();
-    if (!refusals_of(other).empty()) continue;
-    if (!fitting.empty()) return "";
-    fitting = name;
-  }
-  return fitting;
-}
-
 // The text names no release of its framework, so the newest answers. Other releases may not refuse, so that
 // its refusal is a cause only if the text speaks of one.
 void assume_release(Asked& asked, const rules::ChosenGate& gate, const TextFacts& facts) {

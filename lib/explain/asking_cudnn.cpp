@@ -66,6 +66,22 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
          });
 }
 
+std::string fitting_gpu(const answer::Question& question, const answer::Answer& refused,
+                        const std::vector<rules::ChosenGate>& gates) {
+  static constexpr std::pair<const char*, const char*> named[] = {{"h100", "Hopper"}, {"b200", "datacenter Blackwell"}};
+  if (refused.requirements.empty() || refused.requirements.front().needs != "Hopper or datacenter Blackwell") return "";
+  std::string fitting;
+  for (const auto& [id, name] : named) {
+    const auto target = gpu::simulated_targets(id).front();
+    const auto other =
+        asking::answer_by_rule({question}, {target}, refused.cudnn_version, options_for(gates)).results.front();
+    if (!other.requirements.empty()) continue;
+    if (!fitting.empty()) return "";
+    fitting = name;
+  }
+  return fitting;
+}
+
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates) {
   FirstCudnn first;

@@ -22,6 +22,11 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble);
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates);
 
+/// "Hopper": of a need for "Hopper or datacenter Blackwell", what has no other obstacle with this cuDNN, by rule; "" if
+/// both, or there is no such need.
+std::string fitting_gpu(const answer::Question& question, const answer::Answer& refused,
+                        const std::vector<rules::ChosenGate>& gates);
+
 /// By rule, the first later cuDNN that neither refuses it nor has a known bug there; unknown: none.
 CudnnVersion first_later(const answer::Question& question, const answer::Answer& refused,
                          const std::vector<rules::ChosenGate>& gates);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/number.hpp"
 #include "explain/facts.hpp"
 #include "explain/words.hpp"
 
@@ -31,6 +32,19 @@ struct PlacedFacts {
     add_fact(list, value);
   }
 };
+
+inline int64_t number_in(const std::string& digits) {
+  return parse_number<int64_t>(digits).value_or(0);
+}
+
+/// Whether the fact describes a previous setup, or one that works: "from an H100 to an RTX 5090", "torch 2.4 works".
+bool is_left_behind(const PlacedFacts& place, size_t at);
+
+/// Adds GPUs by name, also those of other vendors.
+void add_gpus(PlacedFacts& place);
+
+/// Adds compute capabilities of the present GPU.
+void add_sms(PlacedFacts& place);
 
 /// Adds what the text is about: the operation, graphs, kernels, and whether it speaks of attention and cuDNN.
 void add_subject(PlacedFacts& place);

@@ -106,7 +106,7 @@ void add_subject(PlacedFacts& place) {
   place.facts.has_error = place.facts.has_error || has_words(place.text, errors);
   static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());
   each_match(engines, place.text,
-             [&](const std::string* words, size_t) { add_fact(place.facts.engines, number_of(words[1])); });
+             [&](const std::string* words, size_t) { add_fact(place.facts.engines, number_in(words[1])); });
   static const RE2 graphs(
       "\\b((?:[A-Za-z]+_){0,12}(?:Matmul|ConvFwd|ConvBwdData|ConvBwdFilter|SDPA_FWD|SDPA_BWD)_\\w*)");
   each_match(graphs, place.text,
