@@ -22,8 +22,8 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble);
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates);
 
-/// "Hopper": of a need for "Hopper or datacenter Blackwell", what has no other obstacle with this cuDNN, by rule; "" if
-/// both, or there is no such need.
+/// Of a need for "Hopper or datacenter Blackwell", the one without another obstacle with this cuDNN, by rule. "" if both
+/// fit, or for other needs.
 std::string fitting_gpu(const answer::Question& question, const answer::Answer& refused,
                         const std::vector<rules::ChosenGate>& gates);
 
