@@ -191,7 +191,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
        "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does(?:n't| not) match|\\b(?:results?|outputs?|numbers|numerical|gradients?|grads?|values?|accuracy|loss|logits?) mismatch|\\bmismatch(?:es|ed)? (?:in |of |with |between )?(?:the )?(?:results?|outputs?|gradients?|reference|eager|math|elements|cpu|unfused)|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
        "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
       {Trouble::memory,
-       "out of memory|OutOfMemory|\\bOOM\\b(?:[^ ]|$| [^k])|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d"},
+       "out of memory|OutOfMemory|\\bOOM\\b(?:[^ ]|$| [^k])|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d|workspace_size\\(\\)[^\\n]{0,24}\\d"},
       {Trouble::crash,
        "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|out[- ]of[- ]bounds|\\boverwrites?\\b|\\bsignal (?:6|8|11)\\b|SIGABRT|SIGFPE|\\baborts?\\b"},
       {Trouble::compile_time,
@@ -199,7 +199,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
        "\\bplan (?:building|builds?)\\b[^.\\n]{0,60}\\b(?:takes?|costs?|slow\\w*|seconds?|\\d+ ?m?s|each|every|again|repeated\\w*|memory|time)\\b|\\b(?:slow|expensive|long|repeated|each|every|re-?runs?|time)\\b[^.\\n]{0,40}\\bplan (?:building|builds?)\\b|\\bGraph::build_plans\\b|\\bfor the first ~?\\d+ steps\\b|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
        "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
        "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
-       "\\b(?:at|on) (?:the )?first (?:sight|use|occurrence) of (?:a|each|every) (?:new )?(?:length|shape|size)\\b|\\btoken \\d+: [\\d.]+ ?ms\\b\\W{0,3}token \\d+: |\\b(?:each|every|per)\\W{1,3}(?:\\w+ ){0,2}(?:token|length|shape|size)\\W{1,3}(?:costs?|takes?|needs?) (?:~|about |around )?[\\d.]+ ?m?s\\b|"
+       "\\bfirst time (?:a|an|each|every|the) (?:\\w+ )?(?:length|shape|size) (?:occurs|appears|comes)\\b|\\b(?:at|on) (?:the )?first (?:sight|use|occurrence) of (?:a|each|every) (?:new )?(?:length|shape|size)\\b|\\btoken \\d+: [\\d.]+ ?ms\\b\\W{0,3}token \\d+: |\\b(?:each|every|per)\\W{1,3}(?:\\w+ ){0,2}(?:token|length|shape|size)\\W{1,3}(?:costs?|takes?|needs?) (?:~|about |around )?[\\d.]+ ?m?s\\b|"
        "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape|sizes)|\\bRSS\\b[^\\n.]{0,60}\\b(?:grows|leaks|climbs|increases)\\b"},
       {Trouble::slow,
        "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},

@@ -47,7 +47,7 @@ const auto& operations() {
       {"a CTC loss", "\\bctc_?loss\\b"},
       {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
       {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_?rnn"},
-      {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm\\b"},
+      {"a normalisation", "\\b(?:batch|layer|group|instance|rms)_?norm(?:[123]d)?\\b"},
   };
   return all;
 }

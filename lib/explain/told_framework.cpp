@@ -50,18 +50,20 @@ void read_settings_of_maxtext(ToldQuestion& question, std::string_view page) {
 // Which kernels sdpa_kernel() allows, and arguments of the call.
 void read_call_of_torch(ToldQuestion& question, std::string_view page) {
   static const RE2 set("\\bsdpa_kernel\\( ?(?:backends ?= ?)?[\\[{]([^\\])}]*,[^\\])}]*)[\\]}]", any_case()),
-      priority("set_priority", any_case()), ours("CUDNN_ATTENTION", exact_case()),
+      priority("set_priority", any_case()), ours("CUDNN_ATTENTION", exact_case()), any_cudnn("cudnn", any_case()),
       only("\\bsdpa_kernel\\( ?(?:backends ?= ?)?\\[? ?(?:\\w+\\.)*CUDNN_ATTENTION ?\\]? ?[,)]", exact_case()),
       none_left("no (?:available|viable) (?:kernel|backend)", any_case()),
       others("\\b(?:FLASH_ATTENTION|EFFICIENT_ATTENTION|MATH)\\b", exact_case()),
       call("\\b(?:scaled_dot_product_attention|F\\.sdpa)\\( ?\\w+(?:\\.\\w+)* ?, ?\\w+[^).]*\\)", any_case()),
       grouped("enable_gqa", any_case()),
-      mask_grad("\\battn_mask[^.\\n]{0,24}\\b(?:needs?|requires?|with) (?:a )?grad|\\battn_mask\\.requires_grad",
-                any_case());
+      mask_grad(
+          "\\battn_mask[^.\\n]{0,24}\\b(?:needs?|requires?|with) (?:a )?grad|\\b(?:attn_mask|bias)(?:\\.| has )requires_grad ?= ?True",
+          any_case());
   std::string kernels;
   if (RE2::PartialMatch(piece(page), set, &kernels) && has_words(kernels, ours) && !has_words(page, priority))
     question.call["backend_set"] = true;
-  else if (has_words(page, ours) && !has_words(page, others) && (has_words(page, only) || has_words(page, none_left)))
+  else if (!has_words(page, others) &&
+           (has_words(page, only) || (has_words(page, any_cudnn) && has_words(page, none_left))))
     for (const char* key : {"flash_sdp_enabled", "mem_efficient_sdp_enabled", "math_sdp_enabled"})
       question.call[key] = false;
   if (has_words(page, call) && !has_words(page, grouped)) question.call["enable_gqa"] = false;

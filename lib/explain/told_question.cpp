@@ -173,6 +173,9 @@ void read_fields(Reader& reader, std::string_view page, const TextFacts& facts) 
   ToldQuestion& question = reader.question;
   const bool is_engine = question.framework.starts_with("transformer-engine"),
              is_jax = question.framework.starts_with("jax");
+  // Of a message of cudnn-frontend, not of the call.
+  static const RE2 listed = any("\\bdbias, rng/dropout, alibi\\b");
+  reader.each(listed, [](const std::string*) { return true; });
   read_bias(reader);
   read_types(reader);  // before the tuples, which contain types: "q: bf16[2,4096,16,128]"
   read_tuples(reader, is_jax || is_engine);
