@@ -72,6 +72,20 @@ TEST_CASE("Calls refused by PyTorch and JAX are explained by the message or rule
   CHECK(right * 10 >= texts.size() * 9);
 }
 
+TEST_CASE("Reports that people judged keep their answers", "[texts]") {
+  const Json texts = Json::parse(unpacked_fixture("texts/judged.json.xz"))["texts"];
+  size_t right = 0;
+  for (const Json& text : texts) {
+    const TextAnswer answer = asked_answer_to(text["text"].get<std::string>());
+    const std::string id = answer.refusals.empty() ? "" : answer.refusals.front().id;
+    right += id == text["id"].get<std::string>() ? 1 : 0;
+    if (id != text["id"].get<std::string>())
+      UNSCOPED_INFO(text["id"] << ", now \"" << id << "\": " << text["text"].get<std::string>().substr(0, 120));
+  }
+  CHECK(texts.size() >= 200);
+  CHECK(right * 50 >= texts.size() * 49);
+}
+
 TEST_CASE("Every answer fits in 15 lines, with the verdict first and the next command last", "[texts][slow]") {
   for (const char* file : {"texts/texts.json", "texts/refused-calls.json"}) {
     const Json texts = Json::parse(fixture(file))["texts"];
