@@ -142,7 +142,7 @@ class MessageFinder::State {
 
   TextFindings finish() {
     if (!pending_.empty()) take_line(true);
-    // Without the quoted lines, whose numbers are kept.
+    // Reads the text again without the quoted lines. The other lines keep their numbers.
     if (!is_long_ && has_quotes_ && quotes_others(own_)) {
       State own;
       own.feed(own_);

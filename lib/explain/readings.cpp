@@ -227,9 +227,9 @@ Refusal accepted(const Asked& asked, const TextFacts& facts) {
   std::vector<std::string> gpus = asked.also_on;
   gpus.insert(gpus.begin(), result.target.id);
   const std::string supports =
-      fmt::format("cuDNN {} supports {} on {}{}", result.cudnn_version.text(),
-                  fmt::format("{}{}", !asked.backward.empty() ? "the forward pass of " : "",
-                              is_told(asked) && !is_head_dim_untold ? "this attention" : "attention of usual sizes"),
+      fmt::format("cuDNN {} supports {}{} on {}{}", result.cudnn_version.text(),
+                  asked.backward.empty() ? "" : "the forward pass of ",
+                  is_told(asked) && !is_head_dim_untold ? "this attention" : "attention of usual sizes",
                   fmt::join(gpus, ", "), result.by_rule ? ", by rule" : "");
   Refusal refusal = reading("accepted", Layer::cudnn_engine, "cuDNN", supports);
   if (by_name && (facts.asks_choice || facts.runs_another || facts.trouble == Trouble::slow)) {

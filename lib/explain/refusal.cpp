@@ -45,10 +45,18 @@ std::string part_of_cudnn(const std::string& who) {
                                                          : " refused; cuDNN was not involved";
 }
 
+// A pattern, compiled once: every text is matched with those of the catalogue's reports.
+const RE2& compiled(const std::string& words) {
+  static std::mutex one_at_a_time;
+  static std::map<std::string, RE2> patterns;
+  const std::lock_guard lock(one_at_a_time);
+  return patterns.try_emplace(words, words, any_case()).first->second;
+}
+
 // The values in a gate's message: "…got {dtype}…" with "got float32" gives dtype.
 std::map<std::string, std::string> values_said(const Message& message, const std::string& said) {
   constexpr int most = 8;
-  const RE2 pattern(message.match.front(), any_case());
+  const RE2& pattern = compiled(message.match.front());
   std::array<std::string, most> values;
   std::array<RE2::Arg, most> takers;
   std::array<const RE2::Arg*, most> list{};
@@ -167,14 +175,6 @@ Refusal reading(const std::string& id, Layer layer, const std::string& who, std:
 }
 
 namespace {
-
-// The patterns of the catalogue's reports, compiled once, because every text is matched with them.
-const RE2& compiled(const std::string& words) {
-  static std::mutex one_at_a_time;
-  static std::map<std::string, RE2> patterns;
-  const std::lock_guard lock(one_at_a_time);
-  return patterns.try_emplace(words, words, any_case()).first->second;
-}
 
 bool says(std::string_view page, const RE2& words) {
   bool found = false;

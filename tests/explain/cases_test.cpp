@@ -8,15 +8,6 @@ namespace attnprobe::test::cases_test {
 
 namespace {
 
-struct Row {
-  const char *text, *id;
-};
-
-std::string id_for(const std::string& text) {
-  const explain::TextAnswer answer = asked_answer_to(text);
-  return answer.refusals.empty() ? "" : answer.refusals.front().id;
-}
-
 void check_ids(std::initializer_list<Row> rows) {
   for (const Row& row : rows) {
     INFO(row.text);

@@ -6,19 +6,6 @@
 
 namespace attnprobe::test::wordings_test {
 
-namespace {
-
-struct Row {
-  const char *text, *id;
-};
-
-std::string id_for(const std::string& text) {
-  const explain::TextAnswer answer = asked_answer_to(text);
-  return answer.refusals.empty() ? "" : answer.refusals.front().id;
-}
-
-}  // namespace
-
 TEST_CASE("Wrong results, crashes and hangs in everyday words are known bugs", "[explain]") {
   const Row rows[] = {
       {"One sample of the batch has zero keys (length 0 in seq_len_kv), and its rows of O are NaN. A100, cuDNN 9.14, "

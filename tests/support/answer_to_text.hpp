@@ -37,4 +37,15 @@ inline explain::TextAnswer asked_answer_to(const std::string& text) {
   return answer;
 }
 
+/// A report and the id of the answer to it.
+struct Row {
+  const char *text, *id;
+};
+
+/// The id of the first refusal of asked_answer_to(); "" if nothing is established.
+inline std::string id_for(const std::string& text) {
+  const explain::TextAnswer answer = asked_answer_to(text);
+  return answer.refusals.empty() ? "" : answer.refusals.front().id;
+}
+
 }  // namespace attnprobe::test
