@@ -22,6 +22,8 @@ using graph::Uid;
 
 constexpr int64_t few_keys = 512, gap_tokens = 8;
 constexpr double largest_dropout_keep = 0.9;
+// With scores of such queries, the largest P of a row is near 1. An amax that counts unused queries is then wrong.
+constexpr double factor_of_unused = 4;
 constexpr double deviation_of_bias = 0.5, factor_of_large = 8, factor_of_negative = 4;
 // For rows of any length, the log-sum-exp of such scores is below -88, so f32's exponential underflows.
 constexpr double far_score = -160, deviation_of_far = 0.125;
@@ -324,6 +326,8 @@ class Planner {
     if (role == Role::descale_dp && seqlen_kv_ < few_keys) return constant(1 / scale_of_d_p_of_few);
     if (d.elements == 1) return constant(factor_of(role, keep_));
     values(role, d);
+    const bool is_amax_checked = is_fp8(t.data_type) && !backward_;
+    if (role == Role::q && is_amax_checked && padded_ && !t.ragged_offset) d.fill.factor_of_unused = factor_of_unused;
   }
 
   // Laid out by the tensor's strides, with 0 in gaps.

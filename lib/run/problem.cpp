@@ -141,6 +141,7 @@ void Problem::fill(const TensorData& d) {
   }
   kernels::FillArgs args = d.fill;
   args.y = buffer.view;
+  if (args.factor_of_unused != 0) args.lengths = reinterpret_cast<const int*>(lengths_q_.data());
   // In cuDNN's own order the elements' positions are unknown, but all of the memory belongs to them.
   if (d.reordered) {
     args.y.offsets = nullptr;

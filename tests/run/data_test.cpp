@@ -2,11 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "attention/config.hpp"
 #include "build/build.hpp"
 #include "catch.hpp"
+#include "run/problem.hpp"
 #include "support.hpp"
 
 namespace attnprobe::test::data_test {
@@ -128,6 +130,30 @@ TEST_CASE("fp8 in the unified operation: scales cancel each other, MXFP8's are 1
   const Planned blocks(R"("dtype": "fp8_e4m3", "o_dtype": "bf16", "fp8": "mxfp8")");
   CHECK(blocks.of("descale K").fill.a == 1);
   CHECK(blocks.of("descale K").elements == 2 * 2 * 128 * 4);
+}
+
+TEST_CASE("fp8: unused queries have larger values, so that an amax which counts them is wrong", "[run]") {
+  run::RunOptions options;
+  options.seqlens_q = options.seqlens_kv = {16, 7};
+  const auto spec =
+      attention::parse_configs(
+          R"({"batch": 2, "heads": 1, "seqlen": 16, "head_dim": 64, "dtype": "fp8_e4m3", "mask": "padding"})", "test")
+          .at(0)
+          .spec;
+  const auto built = build::build_graph(spec, {92500, 90});
+  const auto device = run::cpu_device();
+  run::Problem problem(*device, built.graph, options, 92500);
+  const auto q = std::find_if(built.graph.tensors.begin(), built.graph.tensors.end(),
+                              [](const auto& t) { return t.role == graph::Role::q; });
+  const auto* bytes = static_cast<const uint8_t*>(problem.pointers().at(q->uid));
+  // The largest exponent of e4m3 in the rows of the second entry: a normal value is below 4.5, so below 2^3.
+  const auto exponent = [&](size_t first, size_t last) {
+    int largest = 0;
+    for (size_t i = first * 64; i < last * 64; ++i) largest = std::max(largest, (bytes[i] >> 3) & 15);
+    return largest - 7;
+  };
+  CHECK(exponent(0, 16 + 7) < 3);
+  CHECK(exponent(16 + 7, 32) >= 3);
 }
 
 }  // namespace attnprobe::test::data_test

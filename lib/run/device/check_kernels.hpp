@@ -19,7 +19,9 @@ enum Fills { fill_constant, fill_normal, fill_magnitude, fill_integers, fill_cha
 ///   identity: 1 where the row is `start` + the column (of heads h with h % group == which), else 0
 struct FillArgs {
   View y;
+  const int* lengths;  ///< rows that each batch entry uses; null: all
   double a, b;
+  double factor_of_unused;  ///< of the rows after `lengths`
   Bits64 seed;
   Index start, group, which;
   int kind, unused;
@@ -65,6 +67,7 @@ ATTNPROBE_BOTH void fill(const FillArgs& a, Index thread, Index threads) {
       default:
         break;
     }
+    if (a.lengths != nullptr && p.i[2] >= a.lengths[p.i[0]]) value *= a.factor_of_unused;
     store(a.y, p, value);
   }
 }
