@@ -239,7 +239,7 @@ RootCause cause_of(const Answer& result, const std::string& varying) {
   const auto [requirement, of_gpu, instead] = decisive(result);
   cause.category = of_gpu ? Category::arch_mismatch : Category::version;
   cause.reason = requirement->text;
-  if (result.from)
+  if (result.from && result.from->version > result.cudnn_version)
     cause.in_general = fmt::format("Use cuDNN {} or newer.", result.from->version.text());
   else
     cause.in_general = instead.empty() ? fmt::format("Use {}.", requirement->needs) : instead;

@@ -109,10 +109,12 @@ void keep_common(answer::Answer& result, const std::vector<std::string>& common)
     const auto is_other = [&](const rules::GateRefusal& one) {
       return std::find(common.begin(), common.end(), one.id) == common.end();
     };
-    const bool changes = !gate.refusals.empty() && is_other(gate.refusals.front());
+    const size_t before = gate.refusals.size();
     std::erase_if(gate.refusals, is_other);
-    if (changes && !gate.refusals.empty())
-      gate.text = fmt::format("{} refuses {}", gate.title, gate.refusals.front().what);
+    if (gate.refusals.empty() || gate.refusals.size() == before) continue;
+    std::vector<std::string> what;
+    for (const rules::GateRefusal& one : gate.refusals) what.push_back(one.what);
+    gate.text = fmt::format("{} refuses {}", gate.title, fmt::join(what, ", and "));
   }
 }
 
@@ -216,6 +218,35 @@ std::vector<std::string> choose_gpu(ChosenGpu& gpu, const answer::Question& ques
 
 }  // namespace
 
+namespace {
+
+std::string in_words(const ToldField& one) {
+  return fmt::format("{} {} (line {})", one.field, text_of(one.value), one.line);
+}
+
+// If the text has several values of a field, it is about the refused one. Null: it is about the first.
+template <class Put>
+const ToldField* refused_case(const ToldQuestion& told, const Fields& fields, const answer::Question& first, Put&& put) {
+  std::vector<answer::Question> questions = {first};
+  std::vector<const ToldField*> asked;
+  for (const ToldField& one : told.others) {
+    Fields others = fields;
+    set_field(others, one.field, one.value);
+    const auto question = question_of(completed(others), told);
+    if (!question) continue;
+    questions.push_back(*question);
+    asked.push_back(&one);
+  }
+  if (asked.empty()) return nullptr;
+  const std::vector<answer::Answer> results = put(questions);
+  if (results.size() != questions.size() || !refusals_of(results.front()).empty()) return nullptr;
+  for (size_t i = 0; i < asked.size(); ++i)
+    if (!refusals_of(results[i + 1]).empty()) return asked[i];
+  return nullptr;
+}
+
+}  // namespace
+
 std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& given) try {
   Fields fields;
   for (const ToldField& one : told.fields) set_field(fields, one.field, one.value);
@@ -248,6 +279,15 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
     question = question_of(completed(fields), told);
   }
   if (!question) return std::nullopt;
+  const auto gates = gates_of(told);
+  const auto also_on = choose_gpu(gpu, *question, facts, gates, with, assumed);
+  if (const ToldField* other = refused_case(told, fields, *question, [&](const auto& asked) {
+        return put(asked, {gpu.target}, facts, gates, with);
+      })) {
+    set_field(fields, other->field, other->value);
+    question = question_of(completed(fields), told);
+    assumed.insert(assumed.begin(), "it is about " + in_words(*other));
+  }
   std::vector<answer::Question> questions = {*question};
   std::vector<Variant> variants;
   const auto add_variant = [&](const std::string& field, const Json& value, const Variant& variant) {
@@ -260,8 +300,18 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   };
   for (const Usual* usual : untold) add_variant(usual->field, usual->other, {Variant::Of::missing, usual->words});
   for (const ToldField& one : told.others)
-    add_variant(one.field, one.value,
-                {Variant::Of::told, fmt::format("{} {} (line {})", one.field, text_of(one.value), one.line)});
+    if (*field_of(fields, one.field) != one.value)
+      add_variant(one.field, one.value, {Variant::Of::told, in_words(one)});
+  // The text tells Keras' release, but not JAX's.
+  constexpr int jax_before_changes = 602;
+  if (told.framework.starts_with("keras") && !told.call.contains("backend") && !told.call.contains("jax")) {
+    ToldQuestion older = told;
+    older.call["jax"] = jax_before_changes;
+    if (const auto other = question_of(completed(fields), older)) {
+      questions.push_back(*other);
+      variants.push_back({Variant::Of::missing, "the release of JAX"});
+    }
+  }
   // In cudnn-frontend's own graphs the statistics of ragged sequences may be dense or ragged.
   const Json* pass = field_of(fields, "pass");
   if (told.framework.empty() && field_of(fields, "layout") != nullptr && pass != nullptr && *pass != "fprop")
@@ -273,8 +323,6 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
     other_mask.erase("causal");
     add_variant("mask", other_mask, {Variant::Of::mask, "without the causal mask"});
   }
-  const auto gates = gates_of(told);
-  const auto also_on = choose_gpu(gpu, *question, facts, gates, with, assumed);
   auto results = put(questions, {gpu.target}, facts, gates, with);
   if (results.empty()) return std::nullopt;
   if (!gpu.is_named)
@@ -290,7 +338,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   add_first(asked, *question, gpu, gates, facts, is_forward_only);
   if (asked.is_established &&
       (!asked.result.requirements.empty() || (asked.result.frontend && asked.result.frontend->refuses)))
-    asked.lifted_by = first_later(*question, asked.result, gates);
+    asked.lifted_by = lifting_version(*question, asked.result, gates);
   asked.fitting_gpu = fitting_gpu(*question, asked.result, gates);
   asked.assumed.insert(asked.assumed.end(), assumed.begin(), assumed.end());
   asked.by_rules_of = told.framework_note;
@@ -313,7 +361,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
     asked.assumed.push_back(fmt::format("cuDNN {}, which NVIDIA's builds replace", asked.result.cudnn_version.text()));
   complete(asked, facts, gates, with);
   // The command cannot express the other keys of a call.
-  static const std::set<std::string> of_call_only{"fp8_recipe", "call", "backend_set", "enable_gqa",
+  static const std::set<std::string> of_call_only{"fp8_recipe", "call", "kv_cache", "backend_set", "enable_gqa",
                                                   "mask_requires_grad"};
   const bool is_of_call =
       std::ranges::any_of(told.call.items(), [](const auto& one) { return of_call_only.contains(one.key()); });
@@ -325,12 +373,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
 
 Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& variants, Trouble trouble) {
   Asked asked;
-  size_t chosen = 0;
-  for (size_t i = 1; i < results.size() && refusals_of(results[chosen]).empty(); ++i)
-    if (variants[i - 1].of == Variant::Of::told && !refusals_of(results[i]).empty()) chosen = i;
-  if (chosen > 0) asked.assumed.push_back(fmt::format("it is about {}", variants[chosen - 1].words));
-  std::vector<std::string> common = refusals_of(results[chosen]);
-  const std::string bug = bug_of(results[chosen]);
+  std::vector<std::string> common = refusals_of(results.front());
+  const std::string bug = bug_of(results.front());
   const bool is_refused = !common.empty();
   bool is_bug_of_all = !bug.empty();
   for (size_t i = 0; i < results.size(); ++i) {
@@ -346,7 +390,7 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
       asked.beside.push_back(fmt::format("{}: {}", variant.words, reason_of(result)));
     if (variant.of != Variant::Of::missing) continue;
     const bool is_of_one_pass = variant.words == either_pass && trouble == Trouble::refused && !bug.empty() &&
-                                shows_so(results[chosen].warnings.front(), trouble);
+                                shows_so(results.front().warnings.front(), trouble);
     is_bug_of_all = is_bug_of_all && (is_of_one_pass || bug_of(result) == bug);
     // Both passes are refused, each for a reason of its own; or only this one, and the text speaks of a refusal.
     const bool is_of_this_pass =
@@ -366,7 +410,7 @@ Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& v
     if ((is_refused && common.empty()) || (!is_refused && !other.empty()))
       if (asked.depends_on.empty()) asked.depends_on = variant.words;
   }
-  asked.result = std::move(results[chosen]);
+  asked.result = std::move(results.front());
   asked.is_established = asked.depends_on.empty() && (is_refused || is_bug_of_all);
   if (asked.is_established && is_refused) keep_common(asked.result, common);
   asked.command = asked.result.reproduce;

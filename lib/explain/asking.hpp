@@ -72,7 +72,7 @@ struct Asked {
   std::vector<FirstOnGpu> first_on;   ///< if the text asks for it and names no GPU
   std::string backward;               ///< why the backward pass is refused, if the text names no pass; ""
   std::string fitting_gpu;            ///< of a need for several GPUs, the one that has no other obstacle; ""
-  CudnnVersion lifted_by;             ///< a later cuDNN without the refusal and without a known bug; unknown: none
+  CudnnVersion lifted_by;             ///< as from lifting_version()
   std::string command;                ///< the command that repeats the question
 };
 
@@ -88,8 +88,7 @@ struct Variant {
   std::string words;  ///< the missing fact, the mask, or the text's other value: "head_dim_qk 72"
 };
 
-/// The first question's answer, compared with variants, which assume other values for missing facts. If the text has
-/// several values, it is about the refused one.
+/// The first question's answer, compared with variants, which assume other values for missing facts.
 Asked weighed(std::vector<answer::Answer> results, const std::vector<Variant>& variants, Trouble trouble);
 
 /// Adds assumptions about the cuDNN, and workarounds for a refusal.

@@ -115,15 +115,17 @@ FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& targ
   return first;
 }
 
-CudnnVersion first_later(const answer::Question& question, const answer::Answer& refused,
-                         const std::vector<rules::ChosenGate>& gates) {
+CudnnVersion lifting_version(const answer::Question& question, const answer::Answer& refused,
+                             const std::vector<rules::ChosenGate>& gates) {
+  CudnnVersion earlier;
   for (const CudnnVersion version : asking::releases_of_cudnn_9()) {
-    if (version <= refused.cudnn_version) continue;
     const auto result =
         asking::answer_by_rule({question}, {refused.target}, version, options_for(gates)).results.front();
-    if (refusals_of(result).empty() && bug_of_first_choice(result).empty()) return version;
+    if (!refusals_of(result).empty() || !bug_of_first_choice(result).empty()) continue;
+    if (version > refused.cudnn_version) return version;
+    earlier = version;
   }
-  return {};
+  return earlier;
 }
 
 ChosenGpu gpu_of(const TextFacts& facts) {

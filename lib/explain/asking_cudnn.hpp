@@ -27,8 +27,9 @@ FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& targ
 std::string fitting_gpu(const answer::Question& question, const answer::Answer& refused,
                         const std::vector<rules::ChosenGate>& gates);
 
-/// By rule, the first later cuDNN that neither refuses it nor has a known bug there; unknown: none.
-CudnnVersion first_later(const answer::Question& question, const answer::Answer& refused,
+/// By rule, the first later cuDNN that neither refuses it nor has a known bug there, otherwise the last earlier one;
+/// unknown: none.
+CudnnVersion lifting_version(const answer::Question& question, const answer::Answer& refused,
                          const std::vector<rules::ChosenGate>& gates);
 
 }  // namespace attnprobe::explain

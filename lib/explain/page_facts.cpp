@@ -154,7 +154,7 @@ bool is_denied_trouble(std::string_view page, size_t at) {
   return has_words(letters_before(page, at, 48), denial);
 }
 
-// Whether the words are about attention, or the sentence or the one before: many programs compile. Tokens are of it.
+// Whether the words are about attention, or the sentence or one beside it: many programs compile. Tokens are of it.
 bool is_near_attention(std::string_view page, size_t at, std::string_view words) {
   constexpr size_t reach = 320;
   static const RE2 attention("cudnn|sdpa|attention|\\battn|execution plan|\\bfmha", any_case()),
@@ -162,8 +162,9 @@ bool is_near_attention(std::string_view page, size_t at, std::string_view words)
   if (has_words(words, of_models))
     return has_words(letters_before(page, at, reach), attention) || has_words(page.substr(at, reach), attention);
   const std::string_view sentence = sentence_at(page, at);
-  const std::string_view before = trim(page.substr(0, static_cast<size_t>(sentence.data() - page.data())));
-  return has_words(sentence, attention) ||
+  const auto begin = static_cast<size_t>(sentence.data() - page.data());
+  const std::string_view before = trim(page.substr(0, begin)), after = trim(page.substr(begin + sentence.size()));
+  return has_words(sentence, attention) || (!after.empty() && has_words(sentence_at(after, 0), attention)) ||
          (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
 }
 
@@ -171,7 +172,7 @@ bool is_near_attention(std::string_view page, size_t at, std::string_view words)
 bool runs_another(std::string_view page) {
   static const RE2 another(
       "\\b(?:still|never|not|no longer) (?:(?:run|use|using|pick|chose|choose|choosing|taking|take|took|go|call|select|show|see|saw|reach|get)\\w* )?(?:on |in |with |to |through |by )?(?:the )?(?:cudnn|fused ?attention)(?:[.,;:!?)\\s]*$|[.,;:!?)\\n]| (?:and|but|at|on|in|for|when|although|even|attention|kernels?|any)\\b)|\\bcudnn\\b[^.,\\n]{0,24}(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|taken)\\b|"
-      "(?:cudnn|fused ?attention)[^.\\n]{0,32}\\b(?:skipped|ignored|unavailable)\\b|\\bskip(?:s|ped) (?:cudnn|fused)|"
+      "(?:cudnn|fused ?attention)[^.\\n]{0,32}\\b(?:skipped|ignored|unavailable)\\b|(?:cudnn|fused ?attention),? (?:is )?never\\b|\\bskip(?:s|ped) (?:cudnn|fused)|"
       "\\b(?:shows?|used?|uses|runs?|takes|picks|chooses|sees|gets|falls? (?:back )?(?:to|through)) (?:only |the |always )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
       "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\b(?:flash|math)(?: attention| kernels?)? (?:always|every time|each time)|\\b(?:it's|is|was) (?:always|still|only) (?:the )?(?:flash|math|efficient|FA-?\\d)|\\border (?:is |was )?(?:being )?(?:ignored|not (?:respected|kept))\\b|\\binstead of cudnn|\\bexpected cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
       any_case()),
@@ -206,7 +207,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
       {Trouble::refused,
        "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b|"
        "\\b(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|reached)\\b|\\b(?:does|do|did)(?:n't| not) (?:use|pick|choose|select|take|go)\\b|"
-       "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\bno engine|\\bturns? (?:it |them )?down\\b|\\bthrows\\b|\\b(?:can't|cannot|can not) train\\b|\\b(?:does|do|did)(?:n't| not) compile\\b|\\bplan (?:does|did)(?:n't| not)\\b|\\breturns? nothing\\b"},
+       "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\bno (?:\\w+ ){0,3}attention backend|\\bno engine|\\bturns? (?:it |them )?down\\b|\\bthrows\\b|\\b(?:can't|cannot|can not) train\\b|\\b(?:does|do|did)(?:n't| not) compile\\b|\\bplan (?:does|did)(?:n't| not)\\b|\\breturns? nothing\\b"},
       {Trouble::question, "\\?"}};
   static const RE2 mended(
       "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b|\\bnot a bug report\\b|\\bsorry for the noise\\b|\\[solved\\]|\\bunder RMA\\b|\\bneither cudnn nor\\b|\\bnothing is broken\\b|\\ball green\\b|\\bno errors? (?:so far|at all)\\b|\\bsee no errors? at all\\b",
@@ -269,8 +270,10 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "\\b(?:same|identical(?:ly)?|also|just as)\\b[^.\\n]{0,60}\\b(?:math|flash\\w*|eager|without cudnn|memory[- ]efficient|xformers)\\b|"
       "\\b(?:math backend|math|flash\\w*|eager|without cudnn|cudnn (?:is )?(?:disabled|off))\\b[^.\\n]{0,60}\\b(?:same|identical(?:ly)?|also|too|just as|as well|likewise)\\b",
       any_case());
-  facts.is_same_elsewhere =
-      (is_failure(facts.trouble) || facts.trouble == Trouble::varies) && has_words(page, elsewhere);
+  if (is_failure(facts.trouble) || facts.trouble == Trouble::varies)
+    each_match(elsewhere, page, [&](const std::string*, size_t at) {
+      facts.is_same_elsewhere = facts.is_same_elsewhere || !is_contrast(page, at);
+    });
   // Headings and questions of an issue's form are not the writer's.
   static const RE2 question("(?m)^(?:[^#*\\n][^\\n]{0,400})?\\?(?:\\s|$)", exact_case()),
       of_form(

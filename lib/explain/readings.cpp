@@ -46,7 +46,9 @@ bool refuses_any_call(const rules::GateAnswer& gate) {
 }
 
 std::string lifting_cudnn(const Asked& asked) {
-  return fmt::format("use cuDNN {} or newer, which takes this call by rule", asked.lifted_by.text());
+  const bool is_newer = asked.lifted_by > asked.result.cudnn_version;
+  return fmt::format("use cuDNN {}{} this call by rule", asked.lifted_by.text(),
+                     is_newer ? " or newer, which takes" : ", the newest one that takes");
 }
 
 bool is_kept_off(const rules::GateAnswer& gate) {
@@ -81,7 +83,10 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
                        ? fmt::format("use cuDNN {} or newer", std::max(result.from->version, asked.lifted_by).text())
                        : fmt::format("use {}", asked.fitting_gpu.empty() ? first.needs : asked.fitting_gpu);
     // Another rule or a bug may keep the older cuDNN from it.
-    if (first.needs.starts_with("what no") || first.needs.starts_with("a cuDNN before"))
+    const bool is_of_older = first.needs.starts_with("a cuDNN before");
+    if (is_of_older && asked.lifted_by.is_known())
+      refusal.next = lifting_cudnn(asked);
+    else if (is_of_older || first.needs.starts_with("what no"))
       refusal.next = result.root_cause ? result.root_cause->in_general : "";
     refusal.source = first.source.text;
     return refusal;

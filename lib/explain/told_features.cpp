@@ -237,7 +237,6 @@ void find_unread(Reader& reader) {
   static const Worded<const char*> features[] = {
       {"softcap", "\\bsoft[- _]?cap\\w*"},
       {"dropout", "\\bdropout\\b"},
-      {"paged", "\\bKV[- ]?caches?\\b"},
       {"mask", "\\bsliding[- _]window\\w*|\\bwindowed attention"},
       {"",
        "\\b(?:tree mask|speculative decoding|int4|int8|(?:NV|MX)?FP4|fp64|float64|double precision|document mask|overrid\\w+ shapes?|dynamic (?:shapes?|sizes?)|sigmoid|prefix[- ]LM|chunk(?:ed|s) of|top-?k|sparse|block[- ]diagonal|double backward|second derivative|(?:t|bs|sb)3hd|interleaved|dilated|transposed|non-?contiguous|strided|prefix sums|base[- ]2)\\b"}};
@@ -247,10 +246,7 @@ void find_unread(Reader& reader) {
         std::ranges::find_if(question.fields, [&, name = field](const ToldField& one) { return one.field == name; });
     const bool is_read =
         told != question.fields.end() && (told->field != "mask" || told->value.contains("window_left"));
-    // A cache is a matter of the call only in Transformer Engine.
-    const bool is_of_caller =
-        std::string_view(field) == "paged" && !question.framework.starts_with("transformer-engine");
-    if (is_read || is_of_caller || !reader.says(words)) continue;
+    if (is_read || !reader.says(words)) continue;
     const bool is_in_field = std::ranges::any_of(
         question.fields, [&](const ToldField& one) { return one.words.find(reader.words()) != std::string::npos; });
     if (!is_in_field) question.unread.push_back(reader.words());
