@@ -20,10 +20,11 @@ namespace {
 
 // "…, known bug: X" of rules: the bug and its workaround.
 BugInText bug_in_text(const rules::KnownBug& bug, const std::string& why, bool is_strong) {
-  BugInText found{bug.id, bug.what, bug.advice, "", "", why, is_strong};
+  BugInText found{.id = bug.id, .what = bug.what, .advice = bug.advice, .why = why, .is_strong = is_strong};
   if (const rules::KnownBugRule* rule = rules::find_known_bug(bug.id)) {
     found.versions = rules::versions_text(rule->when);
     found.experiment = rule->experiment;
+    found.only_if = rule->only_if;
   }
   return found;
 }
@@ -101,7 +102,9 @@ void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
     if (concerns || answer.bugs.size() < 2)
       answer.bugs.push_back(bug_in_text(bug, "the shape, GPU and versions in the text", concerns));
   }
-  std::stable_partition(answer.bugs.begin(), answer.bugs.end(), [](const BugInText& bug) { return bug.is_strong; });
+  std::ranges::stable_sort(answer.bugs, std::less(), [](const BugInText& bug) {
+    return std::pair(!bug.is_strong, !bug.only_if.empty());
+  });
 }
 
 // Whether the page has one of the settings with which a program selects cuDNN: "implementation='cudnn'".

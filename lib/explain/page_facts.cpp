@@ -164,7 +164,8 @@ bool is_near_attention(std::string_view page, size_t at, std::string_view words)
   const std::string_view sentence = sentence_at(page, at);
   const auto begin = static_cast<size_t>(sentence.data() - page.data());
   const std::string_view before = trim(page.substr(0, begin)), after = trim(page.substr(begin + sentence.size()));
-  return has_words(sentence, attention) || (!after.empty() && has_words(sentence_at(after, 0), attention)) ||
+  static const RE2 of_calls("\\bcudnn_?[A-Z]\\w+|run_cudnn\\w*|\\bsdpa", exact_case());
+  return has_words(sentence, attention) || (!after.empty() && has_words(sentence_at(after, 0), of_calls)) ||
          (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
 }
 

@@ -173,7 +173,9 @@ Refusal plans_of(const Asked& asked, const TextFacts& facts) {
 Refusal possible_bug(const BugInText& bug) {
   Refusal refusal =
       reading(bug.id, Layer::execution, "cuDNN",
-              fmt::format("possible: a known cuDNN bug ({}) matches everything in the text", bug.versions));
+              bug.only_if.empty()
+                  ? fmt::format("possible: a known cuDNN bug ({}) matches everything in the text", bug.versions)
+                  : fmt::format("possible, {}: a known cuDNN bug ({})", bug.only_if, bug.versions));
   refusal.means = bug.what;
   refusal.next = bug.advice;
   refusal.source = "lib/rules/cudnn/known_bugs.json";

@@ -18,6 +18,7 @@ struct BugInText {
   std::string versions;    ///< affected cuDNN versions, in words
   std::string experiment;  ///< options of attnprobe that show the bug; "" if there are none
   std::string why;         ///< the matching facts of the text
+  std::string only_if;     ///< "if all scores of a row are below about -88"; "": the bug needs no more than the call
   bool is_strong = false;  ///< the bug affects exactly the attention that the text describes
 };
 ATTNPROBE_JSON(BugInText, id, what, advice, versions, experiment, why, is_strong)

@@ -109,6 +109,7 @@ struct KnownBugRule {
   std::string
       experiment;  ///< command-line options that show the bug on affected versions: "--pass bprop --heads 8 …"; "":
                    ///< unknown
+  std::string only_if;  ///< a condition that no config states, on data or memory: "if all scores are …"; "": none
   Json when;
   Examples examples;
 };

@@ -102,6 +102,7 @@ std::vector<KnownBugRule> parse_known_bugs(std::string_view text) {
     rule.shows = shows_in(entry.find("shows"));
     rule.entry.source = source_in(entry.take("source"));
     rule.experiment = experiment_in(entry.find("experiment"), rule.entry.source);
+    if (const auto only_if = entry.find("only_if")) rule.only_if = words_in(*only_if);
     rule.when = condition_in(entry.take("when"));
     rule.examples = take_examples(entry);
     entry.finish();
