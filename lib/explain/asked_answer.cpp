@@ -102,9 +102,8 @@ void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
     if (concerns || answer.bugs.size() < 2)
       answer.bugs.push_back(bug_in_text(bug, "the shape, GPU and versions in the text", concerns));
   }
-  std::ranges::stable_sort(answer.bugs, std::less(), [](const BugInText& bug) {
-    return std::pair(!bug.is_strong, !bug.only_if.empty());
-  });
+  std::ranges::stable_sort(answer.bugs, std::less(),
+                           [](const BugInText& bug) { return std::pair(!bug.is_strong, !bug.only_if.empty()); });
 }
 
 // Whether the page has one of the settings with which a program selects cuDNN: "implementation='cudnn'".
@@ -224,7 +223,8 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const auto same = refusal_of(asked, message->layer);
     // A call that is accepted as far as it was read adds nothing to a message that says why.
     if (!same && answer.bugs.empty()) answer.asked = answer.command = "";
-    if (same && message->layer == Layer::framework && asked.is_established) tell_rule(*message, *same, asked.result);
+    if (same && message->layer == Layer::framework && asked.is_established && !asked.is_release_assumed)
+      tell_rule(*message, *same, asked.result);
     if (!same || message->layer != Layer::cudnn_frontend) return;
     // cuDNN itself lacks it there, which explains the limit.
     if (!asked.result.requirements.empty() && message->causes.empty()) {
@@ -274,6 +274,9 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       if (is_misread && facts.trouble == Trouble::wrong) found = refusal_of(asked);
       if (!found && !answer.bugs.empty() && answer.bugs.front().is_strong) found = possible_bug(answer.bugs.front());
       if (!found) found = not_involved(asked, facts);
+    } else if (facts.trouble == Trouble::memory && asked.is_established && asked.untold.empty() &&
+               !facts.frameworks.empty() && std::ranges::any_of(asked.result.frameworks, is_kept_off)) {
+      found = refusal_of(asked);  // another kernel runs, which may need the memory
     } else if (facts.trouble == Trouble::compile_time) {
       found = plans_of(asked, facts);
       if (!asked.untold.empty()) answer.asked = answer.command = "";

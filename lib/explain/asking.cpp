@@ -145,6 +145,7 @@ void most_told_first(std::vector<rules::KnownBug>& bugs, const std::vector<ToldF
 // its refusal is a cause only if the text speaks of one.
 void assume_release(Asked& asked, const rules::ChosenGate& gate, const TextFacts& facts) {
   asked.assumed.insert(asked.assumed.begin(), rules::title_of(gate) + ", the newest known");
+  asked.is_release_assumed = true;
   if (facts.trouble == Trouble::question || facts.trouble == Trouble::refused) return;
   for (const auto& answer : asked.result.frameworks)
     if (!answer.refusals.empty() && !answer.refused_since.empty()) {
@@ -226,7 +227,8 @@ std::string in_words(const ToldField& one) {
 
 // If the text has several values of a field, it is about the refused one. Null: it is about the first.
 template <class Put>
-const ToldField* refused_case(const ToldQuestion& told, const Fields& fields, const answer::Question& first, Put&& put) {
+const ToldField* refused_case(const ToldQuestion& told, const Fields& fields, const answer::Question& first,
+                              Put&& put) {
   std::vector<answer::Question> questions = {first};
   std::vector<const ToldField*> asked;
   for (const ToldField& one : told.others) {
@@ -281,9 +283,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   if (!question) return std::nullopt;
   const auto gates = gates_of(told);
   const auto also_on = choose_gpu(gpu, *question, facts, gates, with, assumed);
-  if (const ToldField* other = refused_case(told, fields, *question, [&](const auto& asked) {
-        return put(asked, {gpu.target}, facts, gates, with);
-      })) {
+  if (const ToldField* other = refused_case(
+          told, fields, *question, [&](const auto& asked) { return put(asked, {gpu.target}, facts, gates, with); })) {
     set_field(fields, other->field, other->value);
     question = question_of(completed(fields), told);
     assumed.insert(assumed.begin(), "it is about " + in_words(*other));
@@ -361,8 +362,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
     asked.assumed.push_back(fmt::format("cuDNN {}, which NVIDIA's builds replace", asked.result.cudnn_version.text()));
   complete(asked, facts, gates, with);
   // The command cannot express the other keys of a call.
-  static const std::set<std::string> of_call_only{"fp8_recipe", "call", "kv_cache", "backend_set", "enable_gqa",
-                                                  "mask_requires_grad"};
+  static const std::set<std::string> of_call_only{"fp8_recipe", "call",      "kv_cache",          "backend_set",
+                                                  "enable_gqa", "mask_rank", "mask_requires_grad"};
   const bool is_of_call =
       std::ranges::any_of(told.call.items(), [](const auto& one) { return of_call_only.contains(one.key()); });
   if (gpu.is_old || is_of_call) asked.command.clear();

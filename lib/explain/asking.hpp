@@ -64,6 +64,7 @@ struct Asked {
   bool is_partial = false;            ///< the text asks about further features, or about unread ones
   std::vector<std::string> unread;    ///< the words for those
   std::vector<std::string> also_on;   ///< the text's other GPUs, if all of them support it
+  bool is_release_assumed = false;    ///< the text names no release of its framework
   bool is_selected = false;           ///< the text names the setting that selects cuDNN
   bool is_other_cudnn = false;        ///< the answering version is not the text's, or not the one that its framework
                                       ///< ships

@@ -14,7 +14,6 @@
 namespace attnprobe::explain {
 namespace {
 
-constexpr int oldest_sm = 70;  // of the catalogue
 constexpr const char* usual_gpu = "h100";
 
 // The text's first version, installed or not.
@@ -131,7 +130,11 @@ CudnnVersion lifting_version(const answer::Question& question, const answer::Ans
 ChosenGpu gpu_of(const TextFacts& facts) {
   const std::string named = facts.target();
   ChosenGpu gpu{gpu::simulated_targets(named.empty() ? usual_gpu : named).front(), !named.empty(), false};
-  if (!named.empty() || facts.sms.empty() || facts.sms.front() >= oldest_sm) return gpu;
+  const bool has_sm = !facts.sms.empty() && std::ranges::any_of(gpu::catalogue(), [&](const gpu::Target& one) {
+    return one.sm == facts.sms.front();
+  });
+  constexpr int first_with_attention = 80;
+  if (!named.empty() || facts.sms.empty() || has_sm || facts.sms.front() >= first_with_attention) return gpu;
   gpu.target = gpu::simulated_targets("t4").front();
   gpu.target.sm = facts.sms.front();
   gpu.target.id = fmt::format("sm_{}", gpu.target.sm);

@@ -32,7 +32,7 @@ void add_bare_versions(PlacedFacts& place) {
         any_case());
     const size_t begin = at - std::min<size_t>(at, 16), end = place.text.find(words[1], at) + words[1].size();
     if (begins_with_unit(place.text.substr(end)) || has_words(place.text.substr(begin, at + 1 - begin), other)) return;
-    if (!is_demanded(place.text, at))
+    if (!is_demanded(place.text, at) && !is_denied(place.text, place.text.find(words[1], at), words[1].size()))
       place.add(is_left_behind(place, at) ? place.versions : place.facts.versions, words[1], at);
   };
   each_match(bare, place.text, take);
@@ -72,7 +72,7 @@ void add_versions(PlacedFacts& place) {
                            any_case());
   // "No matching distribution found for nvidia-cudnn-cu12==9.1.0.70", "since cuDNN 9.1 windows are supported".
   static const RE2 unfound(
-      "No matching distribution|Could not find a version that satisfies|\\bsince cudnn [^\\n]{0,80}\\bsupported",
+      "No matching distribution|Could not find a version that satisfies|\\bsince cudnn [^\\n]{0,80}\\bsupported|\\bsupported[^.\\n]{0,24} (?:since|from) cudnn",
       any_case());
   static const RE2 or_newer("^(?: or| and) (?:newer|later|above)");
   for (const RE2* versions : {&of_files, &in_words})
@@ -80,7 +80,8 @@ void add_versions(PlacedFacts& place) {
       const std::string_view before = letters_before(place.text, at, 240);
       const size_t end = at + words[0].size();
       const bool is_least = end < place.text.size() && place.text[end] == '+';  // "9.13.1+"
-      if (is_least || has_words(sentence_at(place.text, at), unfound)) return;
+      if (is_least || is_denied(place.text, at, words[0].size()) || has_words(sentence_at(place.text, at), unfound))
+        return;
       if (versions == &of_files && has_words(before, missing)) return;
       // collect_env's search, which does not show what the process loads.
       static const RE2 candidates("Probably one of the following:[^\\[]*$", exact_case());

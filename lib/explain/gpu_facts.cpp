@@ -13,8 +13,9 @@
 namespace attnprobe::explain {
 
 bool is_left_behind(const PlacedFacts& place, size_t at) {
-  static const RE2 from("\\bfrom (?:an? |the |our |my )?(?:\\d+ ?x ?|cudnn )?$", any_case());
-  return is_contrast(place.text, at) || has_words(letters_before(place.text, at, 20), from);
+  static const RE2 from("\\b(?:from|swapp(?:ed|ing)|replac(?:ed|ing)) (?:an? |the |our |my )?(?:\\d+ ?x ?|cudnn )?$",
+                        any_case());
+  return is_contrast(place.text, at) || has_words(letters_before(place.text, at, 24), from);
 }
 
 void add_gpus(PlacedFacts& place) {
@@ -24,7 +25,7 @@ void add_gpus(PlacedFacts& place) {
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
   static const RE2 short_names(
-      "(?:NVIDIA|Tesla|\\b[Ee]in(?:e[rmn]?)?|\\b[Dd]e[rmn]|\\b[Aa]uf|\\b[Ss]ur|\\b[Uu]ne?|\\xe3\\x81\\xae|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\bGB|[.,(|/;:]|(?:^|\\n)|\\d ?x) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
+      "(?:NVIDIA|Tesla|\\b[Ee]in(?:e[rmn]?)?|\\b[Dd]e[rmn]|\\b[Aa]uf|\\b[Ss]ur|\\b[Uu]ne?|\\xe3\\x81\\xae|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\b[Tt]o|\\bGB|[.,(|/;:]|(?:^|\\n)|\\d ?x) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
   static const RE2 family(
       "\\b(?:[Oo]n|[Mm]y|[Oo]ur|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b|\\b(Volta|Turing|Ampere|Ada|Hopper|volta|turing|ampere|ada|hopper) (?:card|GPU|gpu|node|machine)s?\\b",
@@ -57,7 +58,9 @@ void add_gpus(PlacedFacts& place) {
   };
   each_match(names, place.text, take);
   each_match(short_names, place.text, take);
-  const bool has_names = !found.empty();
+  const bool has_names = !found.empty() || std::ranges::any_of(series, [&](const Worded<int>& one) {
+    return has_words(place.text, one.words);
+  });
   each_match(family, place.text, [&](const std::string* words, size_t at) {
     if (has_names) return;
     // Those of a release note: "supported on Hopper GPUs".

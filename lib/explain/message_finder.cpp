@@ -264,6 +264,10 @@ class MessageFinder::State {
     const LineStart& start = *at;
     const std::string_view line = line_of(at);
     const std::string_view before = line.substr(0, begin - start.offset);
+    static const RE2 gone(
+        "^ ?[^\\s\"']{0,24}[\"'`]{0,2} ?(?:message |warning |error )?(?:went away|is gone|has gone|disappeared|vanished|no longer (?:appears|shows))\\b",
+        any_case());
+    if (has_words(line.substr(std::min(before.size() + size, line.size()), 64), gone)) return false;
     static const RE2 denied("\\bnever (?:produce|give|gave|return)|\\bguards? against|\\bno NaNs?\\b|without NaN",
                             any_case());
     if (has_words(std::string_view(text_).substr(begin, size), denied)) return false;

@@ -184,32 +184,33 @@ bool runs_another(std::string_view page) {
 }
 
 void find_trouble(TextFacts& facts, std::string_view page) {
-  static const Worded<Trouble> kinds[] = {
-      {Trouble::hang,
-       "\\bhangs?\\b|\\bhung\\b|\\bstalls?\\b|never (?:comes? back|returns?|finish\\w*|ends)|deadlock|\\bstuck\\b(?: ?[^ \\w]|$| [^a]| a[^t]| at (?:\\D|\\d+ ?%))|freez"},
-      {Trouble::varies,
-       "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)|\\b(?:is|are) not deterministic\\b|\\bsame seed\\b[^.\\n]{0,60}\\bdiffer"},
-      {Trouble::wrong,
-       "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does(?:n't| not) match|\\b(?:results?|outputs?|numbers|numerical|gradients?|grads?|values?|accuracy|loss|logits?) mismatch|\\bmismatch(?:es|ed)? (?:in |of |with |between )?(?:the )?(?:results?|outputs?|gradients?|reference|eager|math|elements|cpu|unfused)|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
-       "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
-      {Trouble::memory,
-       "out of memory|OutOfMemory|\\bOOM\\b(?:[^ ]|$| [^k])|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d|workspace_size\\(\\)[^\\n]{0,24}\\d"},
-      {Trouble::crash,
-       "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|out[- ]of[- ]bounds|\\boverwrites?\\b|\\bsignal (?:6|8|11)\\b|SIGABRT|SIGFPE|\\baborts?\\b"},
-      {Trouble::compile_time,
-       "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?(?:shapes?|(?:sequence )?lengths?|sizes?)\\b|compil\\w+ (?:takes|time)|first call [^\\n.]{0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|"
-       "\\bplan (?:building|builds?)\\b[^.\\n]{0,60}\\b(?:takes?|costs?|slow\\w*|seconds?|\\d+ ?m?s|each|every|again|repeated\\w*|memory|time)\\b|\\b(?:slow|expensive|long|repeated|each|every|re-?runs?|time)\\b[^.\\n]{0,40}\\bplan (?:building|builds?)\\b|\\bGraph::build_plans\\b|\\bfor the first ~?\\d+ steps\\b|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
-       "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
-       "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
-       "\\bfirst time (?:a|an|each|every|the) (?:\\w+ )?(?:length|shape|size) (?:occurs|appears|comes)\\b|\\b(?:at|on) (?:the )?first (?:sight|use|occurrence) of (?:a|each|every) (?:new )?(?:length|shape|size)\\b|\\btoken \\d+: [\\d.]+ ?ms\\b\\W{0,3}token \\d+: |\\b(?:each|every|per)\\W{1,3}(?:\\w+ ){0,2}(?:token|length|shape|size)\\W{1,3}(?:costs?|takes?|needs?) (?:~|about |around )?[\\d.]+ ?m?s\\b|"
-       "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape|sizes)|\\bRSS\\b[^\\n.]{0,60}\\b(?:grows|leaks|climbs|increases)\\b"},
-      {Trouble::slow,
-       "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},
-      {Trouble::refused,
-       "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b|"
-       "\\b(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|reached)\\b|\\b(?:does|do|did)(?:n't| not) (?:use|pick|choose|select|take|go)\\b|"
-       "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\bno (?:\\w+ ){0,3}attention backend|\\bno engine|\\bturns? (?:it |them )?down\\b|\\bthrows\\b|\\b(?:can't|cannot|can not) train\\b|\\b(?:does|do|did)(?:n't| not) compile\\b|\\bplan (?:does|did)(?:n't| not)\\b|\\breturns? nothing\\b"},
-      {Trouble::question, "\\?"}};
+  static const Worded<Trouble> kinds[] =
+      {
+          {Trouble::hang,
+           "\\bhangs?\\b|h\u00e4ngt\\b|\u5361\u4f4f|\u5361\u6b7b|\u0437\u0430\u0432\u0438\u0441\u0430\u0435\u0442|\u56fa\u307e|\\bhung\\b|\\bstalls?\\b|never (?:comes? back|returns?|finish\\w*|ends)|deadlock|\\bstuck\\b(?: ?[^ \\w]|$| [^a]| a[^t]| at (?:\\D|\\d+ ?%))|freez"},
+          {Trouble::varies,
+           "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)|\\b(?:is|are) not deterministic\\b|\\bsame seed\\b[^.\\n]{0,60}\\bdiffer"},
+          {Trouble::wrong,
+           "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does(?:n't| not) match|\\b(?:results?|outputs?|numbers|numerical|gradients?|grads?|values?|accuracy|loss|logits?) mismatch|\\bmismatch(?:es|ed)? (?:in |of |with |between )?(?:the )?(?:results?|outputs?|gradients?|reference|eager|math|elements|cpu|unfused)|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
+           "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
+          {Trouble::memory,
+           "out of memory|OutOfMemory|\\bOOM\\b(?:[^ ]|$| [^k])|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d|workspace_size\\(\\)[^\\n]{0,24}\\d"},
+          {Trouble::crash,
+           "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|out[- ]of[- ]bounds|\\boverwrites?\\b|\\bsignal (?:6|8|11)\\b|CUDNN_STATUS_EXECUTION_FAILED|SIGABRT|SIGFPE|\\baborts?\\b"},
+          {Trouble::compile_time,
+           "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?(?:shapes?|(?:sequence )?lengths?|sizes?)\\b|compil\\w+ (?:takes|time)|first call (?:[^\\n.]|\\.\\w){0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|"
+           "\\bplan (?:building|builds?)\\b[^.\\n]{0,60}\\b(?:takes?|costs?|slow\\w*|seconds?|\\d+ ?m?s|each|every|again|repeated\\w*|memory|time)\\b|\\b(?:slow|expensive|long|repeated|each|every|re-?runs?|time)\\b[^.\\n]{0,40}\\bplan (?:building|builds?)\\b|\\bGraph::build_plans\\b|\\b(?:inside|shows?|in|at|under) (?:the )?(?:cudnnBackendFinalize|build_plans)\\b|\\bfor the first ~?\\d+ steps\\b|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
+           "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
+           "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
+           "\\bfirst time (?:a|an|each|every|the) (?:\\w+ )?(?:length|shape|size) (?:occurs|appears|comes)\\b|\\b(?:at|on) (?:the )?first (?:sight|use|occurrence) of (?:a|each|every) (?:new )?(?:length|shape|size)\\b|\\btoken \\d+: [\\d.]+ ?ms\\b\\W{0,3}token \\d+: |\\b(?:each|every|per)\\W{1,3}(?:\\w+ ){0,2}(?:token|length|shape|size)\\W{1,3}(?:costs?|takes?|needs?) (?:~|about |around )?[\\d.]+ ?m?s\\b|"
+           "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape|sizes)|\\bRSS\\b[^\\n.]{0,60}\\b(?:grows|leaks|climbs|increases)\\b"},
+          {Trouble::slow,
+           "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},
+          {Trouble::refused,
+           "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b|"
+           "\\b(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|reached)\\b|\\b(?:does|do|did)(?:n't| not) (?:use|pick|choose|select|take|go)\\b|"
+           "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\bno (?:\\w+ ){0,3}attention backend|\\bno engine|\\bturns? (?:it |them )?down\\b|\\bthrows\\b|\\b(?:can't|cannot|can not) train\\b|\\b(?:does|do|did)(?:n't| not) compile\\b|\\bplan (?:does|did)(?:n't| not)\\b|\\breturns? nothing\\b"},
+          {Trouble::question, "\\?"}};
   static const RE2 mended(
       "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b|\\bnot a bug report\\b|\\bsorry for the noise\\b|\\[solved\\]|\\bunder RMA\\b|\\bneither cudnn nor\\b|\\bnothing is broken\\b|\\ball green\\b|\\bno errors? (?:so far|at all)\\b|\\bsee no errors? at all\\b",
       any_case());

@@ -36,6 +36,7 @@ class Reader {
       if (at > 1 && text_[at - 1] == '.' && std::isdigit(static_cast<unsigned char>(text_[at])) != 0 &&
           std::isdigit(static_cast<unsigned char>(text_[at - 2])) != 0)
         return;
+      if (is_replaced(text_, at, words[0].size())) return;
       words_ = words[0];
       at_ = at;
       if (take(words)) read.emplace_back(at, words[0].size());
@@ -72,7 +73,7 @@ class Reader {
       const size_t size = word.size();
       if (is_further(text_, at)) question.is_partial = true;
       if (found || (is_other_case(at) && !is_of_both(text_, at)) || is_aside(text_, at) ||
-          (states && is_demanded(text_, at)) || is_denied(text_, at, size))
+          (states && is_demanded(text_, at)) || is_denied(text_, at, size) || is_compared(text_, at))
         return;
       found = true;
       words_ = words[0];

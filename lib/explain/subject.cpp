@@ -60,7 +60,7 @@ void add_subject(PlacedFacts& place) {
   each_match(kernels, place.text,
              [&](const std::string* words, size_t at) { place.add(place.facts.kernels, words[1], at); });
   static const RE2 attention(
-      "attention|\\battn|_attn|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|\\bsdp_kernel\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
+      "attention|\\battn|_attn|\\bcross-?attend|sdpa|\\bkv[ _-]?cache|context[ _-]?parallel|packed_seq_params|\\bsdp\\b|\\bsdp_kernel\\b|mha_graph|\\bf?mha\\b|flash.?att|dot.product|softmax|"
       "Reduction_SUB_EXP|\\bqkv|inter-document mask|cu_?seq_?lens?|sparse_attn|\\bfa-?[234]\\b|head[_ ](?:size|dim)|\\bhead dims\\b|\\bq, ?k, ?v\\b|\\bq(?:uery)?\\b[^\\n]{0,60}[\\[(]\\d+, ?\\d+, ?\\d+, ?\\d+|\\b[sd]_(?:q|kv|qk|v)\\b|"
       "cudnn_generated_\\w*(?:sdpa|flash)|\\bMLA\\b|\\bXQA\\b|\\bgrad_[qkv]\\b|prefix sums|AttnDescriptor|\\bDPA\\b|fp8_dpa|enable_\\w+_sdp\\b|local_window_size|\\bimplementation\\W{1,3}cudnn",
       any_case());

@@ -187,13 +187,24 @@ std::optional<Refusal> another_kernel(const TextFacts& facts, std::string_view p
   return refusal;
 }
 
-// "No available kernel", "No … backend is available": the lines before it give the reason for each kernel. The last
+// A message as far as its line has it, without the place in PyTorch's source.
+std::string said_to_end(const Refusal& refusal) {
+  constexpr size_t most_letters = 160;
+  const size_t begin = refusal.line.find(refusal.said);
+  if (begin == std::string::npos) return refusal.said;
+  const size_t end = std::min({refusal.line.find(" (Triggered", begin), refusal.line.size(), begin + most_letters});
+  return refusal.line.substr(begin, std::max(end - begin, refusal.said.size()));
+}
+
+// "No available kernel", "No … backend is available", "No CUDA GPUs": the lines before it give the reason for each kernel. The last
 // one is cuDNN's, so that its advice is the answer's.
 void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
   if (refusals.empty()) return;
   Refusal& first = refusals.front();
-  if (first.id != "torch-no-available-kernel" && first.id != "te-no-backend") return;
+  const bool is_no_gpu = first.id == "install-no-gpu";
+  if (first.id != "torch-no-available-kernel" && first.id != "te-no-backend" && !is_no_gpu) return;
   const auto is_reason = [&](const Refusal& other) {
+    if (is_no_gpu) return other.id == "env-driver";
     return &other != &first && other.layer == Layer::framework && other.kind == MessageKind::refusal &&
            other.says_why && other.who.starts_with(first.who.substr(0, first.who.find(' ')));
   };
@@ -202,7 +213,7 @@ void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
   for (const Refusal& other : refusals)
     if (is_reason(other) && std::ranges::find(lines, other.first_line) == lines.end()) {
       lines.push_back(other.first_line);
-      reasons.push_back(fmt::format("line {}: {}", other.first_line, other.said));
+      reasons.push_back(fmt::format("line {}: {}", other.first_line, said_to_end(other)));
       if (!other.next.empty()) first.next = other.next;
     }
   if (reasons.empty()) return;

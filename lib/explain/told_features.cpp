@@ -15,7 +15,7 @@ void read_types(Reader& reader) {
   static const Worded<const char*> types[] = {{"fp8_e5m2", "e5m2"},
                                               {"fp8_e4m3", "\\bfp8\\b|\\bfloat8|e4m3|\\bmxfp8"},
                                               {"bf16", "\\bbf16\\b|bfloat16"},
-                                              {"f16", "\\bf(?:p|loat)?16\\b|\\bhalf(?: precision)?\\b"},
+                                              {"f16", "\\bf(?:p|loat)?16\\b|\\bhalf(?: precision|[^ \\w]| [^o]|$)"},
                                               {"f32", "\\bf(?:p|loat)?32\\b|single precision"}};
   // The type next to a shape comes first: "q of shape (4, 1023, 12, 64) in float32", "q: bf16[2,4096,16,128]".
   static const std::string type = "\\b((?:bf|bfloat|fp|f|float)(?:8|16|32)(?:_\\w{4,6})?)";
@@ -28,6 +28,12 @@ void read_types(Reader& reader) {
     return false;
   };
   reader.each(of_shape, [&](const std::string* found) { return set_type(first_group(found)); });
+  // PyTorch's message: a list of types, and then the call's.
+  static const RE2 of_message("\\bof dtype: \\{[^}]*\\}\\. Got Query dtype: ([\\w:]+)", any_case());
+  reader.each(of_message, [&](const std::string* found) {
+    set_type(found[1] == "float" ? "float32" : found[1]);
+    return true;
+  });
   // The type that a program gives its queries comes before types in prose.
   static const RE2 of_queries("\\bq(?:uery)? ?= ?\\w+(?:\\.\\w+)*\\([^\\n]{0,120}\\bdtype ?= ?(?:torch|jnp)\\.(\\w+)",
                               exact_case());
@@ -63,7 +69,7 @@ void read_types(Reader& reader) {
       statistics = any(
           "\\b(?:LSE|logsumexp|stat(?:s|istics))\\b (?:is|are|was|were) (?:requested|wrong|generated|not written|written)\\b|\\bgenerate_stats ?= ?True|\\bstat(?:s|istics) requested|\\bwrong is (?:the )?(?:LSE|logsumexp|stat(?:s|istics))\\b");
   static const RE2 forward_alone = any(
-      "\\bforward(?:[ -]pass)?[ -]only\\b|\\bonly (?:the |in )?forward\\b|\\binference\\b|, (?:the )?(?:forward|fprop)(?: pass)?[.,;:?)]");
+      "\\bforward(?:[ -]pass)?[ -]only\\b|\\bno_grad\\b|\\binference_mode\\b|\\bmodel\\.eval\\(|\\bonly (?:the |in )?forward\\b|\\binference\\b|, (?:the )?(?:forward|fprop)(?: pass)?[.,;:?)]");
   if (reader.says(backward) || (reader.says(training) && !reader.says(forward)))
     reader.set("pass", "bprop");
   else if (reader.says(statistics))
@@ -183,8 +189,13 @@ void read_features(Reader& reader) {
   // In other frameworks it is FlexAttention's.
   if (framework.empty() || framework.starts_with("jax") || framework.starts_with("transformer-engine"))
     read_score_modifier(reader);
+  // "dropout_p=self.dropout if self.training else 0.0"
+  static const RE2 inactive =
+      any("\\.eval\\(\\)|\\bif self\\.training\\b|\\bonly (?:in|for|during) training\\b|\\beval(?:uation)? mode\\b");
+  const bool has_dropout = !has_words(reader.rest(), inactive);
   for (const auto& [field, pattern] : {std::pair("softcap", &softcap), std::pair("dropout", &dropout)})
     reader.each(*pattern, [&, key = std::string(field)](const std::string* words) {
+      if (key == "dropout" && !has_dropout) return true;
       const std::string& digits = first_group(words);
       const auto value = parse_number<double>(digits.starts_with('.') ? "0" + digits : digits);
       return value && *value > 0 && reader.set(key, *value);

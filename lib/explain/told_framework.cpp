@@ -52,7 +52,9 @@ void read_call_of_torch(ToldQuestion& question, std::string_view page) {
   static const RE2 set("\\bsdpa_kernel\\( ?(?:backends ?= ?)?[\\[{]([^\\])}]*,[^\\])}]*)[\\]}]", any_case()),
       priority("set_priority", any_case()), ours("CUDNN_ATTENTION", exact_case()), any_cudnn("cudnn", any_case()),
       only("\\bsdpa_kernel\\( ?(?:backends ?= ?)?\\[? ?(?:\\w+\\.)*CUDNN_ATTENTION ?\\]? ?[,)]", exact_case()),
-      none_left("no (?:available|viable) (?:kernel|backend)", any_case()),
+      none_left(
+          "no (?:available|viable) (?:kernel|backend)|\\bforc(?:e|es|ed|ing) (?:the )?cudnn\\b|\\bcudnn\\b[^.\\n]{0,24}\\b(?:i|we) force\\b",
+          any_case()),
       others("\\b(?:FLASH_ATTENTION|EFFICIENT_ATTENTION|MATH)\\b", exact_case()),
       call("\\b(?:scaled_dot_product_attention|F\\.sdpa)\\( ?\\w+(?:\\.\\w+)* ?, ?\\w+[^).]*\\)", any_case()),
       grouped("enable_gqa", any_case()),
@@ -67,7 +69,16 @@ void read_call_of_torch(ToldQuestion& question, std::string_view page) {
     for (const char* key : {"flash_sdp_enabled", "mem_efficient_sdp_enabled", "math_sdp_enabled"})
       question.call[key] = false;
   if (has_words(page, call) && !has_words(page, grouped)) question.call["enable_gqa"] = false;
-  if (has_words(page, mask_grad)) question.call["mask_requires_grad"] = true;
+  // "bias = nn.Parameter(…)", "attn_mask=bias"
+  static const RE2 parameter("\\b(\\w+) ?= ?(?:torch\\.)?nn\\.Parameter\\(", exact_case()),
+      of_words("\\bnn\\.Parameter\\b[^.\\n]{0,60}\\b(?:as|is|in) (?:the )?attn_mask\\b", exact_case());
+  bool needs_grad = has_words(page, mask_grad) || has_words(page, of_words);
+  each_match(parameter, page, [&](const std::string* words, size_t) {
+    needs_grad = needs_grad || has_words(page, RE2("\\battn_mask ?= ?(?:self\\.)?" + words[1] + "\\b", exact_case()));
+  });
+  if (needs_grad) question.call["mask_requires_grad"] = true;
+  static const RE2 of_rank_3("\\battn_mask\\b[^\\[(\\n.;]{0,24}[\\[(]\\d+, ?\\d+, ?\\d+[\\])]", any_case());
+  if (has_words(page, of_rank_3)) question.call["mask_rank"] = 3;
 }
 
 // SGLang's backend for PyTorch's cuDNN attention, on every GPU.

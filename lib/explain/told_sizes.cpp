@@ -48,7 +48,8 @@ void read_pairs(Reader& reader) {
   } pairs[] = {
       {"seqlen_q", "seqlen_kv",
        any("\\b(\\d[\\d,]*k?) (?:query|q)(?: tokens)? and (\\d[\\d,]*k?) (?:key|kv|k/v)(?:/value)? (?:tokens|positions)\\b")},
-      {"head_dim_qk", "head_dim_v", any("\\b(\\d{2,4}) for (?:q and k|q ?/ ?k|qk),?(?: and)? (\\d{2,4}) for v\\b")},
+      {"head_dim_qk", "head_dim_v",
+       any("\\b(\\d{2,4}) for (?:q and k|q ?/ ?k|q, ?k|qk),?(?: and| with)? (\\d{2,4}) for v\\b")},
       {"head_dim_qk", "head_dim_v",
        any("head[_ -]?(?:dim(?:ension)?s?|size)s?(?: of|:| =| are| is)? ?\\(?(\\d{2,4}) ?(?:/|(?:for|of) (?:Q and K|Q ?/ ?K|QK|queries and keys),?(?: and)?|\\(?qk\\)?,? and) ?(\\d{2,4})")},
       {"head_dim_qk", "head_dim_v",
@@ -161,8 +162,10 @@ void read_sizes(Reader& reader) {
   // In this order: "seqlen=4096 heads=16" does not mean 4096 heads.
   static const SizeForm forms[] = {
       {"head_dim_qk", 1024, "\\bhead[ _]?dim\\b[^\\n]{0,48}\\bgot (\\d{1,4})\\b"},
-      {"head_dim_qk", 1024, "\\bd_?qk ?= ?d_?v ?= ?(\\d{2,4})\\b"},
-      {"head_dim_v", 1024, "\\b(?:d_?v|hd_?v|head_?dim_v|v(?:alues?)?[ _-]head[ _-]?dim(?:ension)?) ?(?:[=:]|of)? ?(\\d{2,4})\\b|\\bvalues? (?:of|with) (?:size|dim\\w*|width) (\\d{2,4})\\b"},
+      {"head_dim_qk", 1024,
+       "\\bd_?qk ?= ?d_?v ?= ?(\\d{2,4})\\b|\\bq ?/ ?k ?/ ?v head[ _-]?dim\\w* (?:of )?(\\d{2,4})\\b"},
+      {"head_dim_v", 1024,
+       "\\b(?:d_?v|hd_?v|head_?dim_v|v(?:alues?)?[ _-]head[ _-]?dim(?:ension)?) ?(?:[=:]|of)? ?(\\d{2,4})\\b|\\bvalues? (?:of|with) (?:size|dim\\w*|width) (\\d{2,4})\\b"},
       {"head_dim_qk", 1024, "\\bkeys? (?:of|with) (?:size|dim\\w*|width) (\\d{2,4})\\b"},
       {"head_dim_qk", 1024,
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
@@ -187,6 +190,7 @@ void read_sizes(Reader& reader) {
        "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|(?:max_)?seq_?len_?q|q_len|sq)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
       {"seqlen_kv", most_size,
        "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv?|(?:max_)?seq_?len_?kv?|kv?_len|skv?)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
+      {"seqlen_kv", most_size, "\\bcross-?att\\w+ (?:to|over|with) (\\d{1,7}) (?:\\w+ )?tokens\\b"},
       {"seqlen_kv", most_size,
        "\\b(?:K/?V|keys?(?:/values?)?):? (?:of )?(?:1 ?x ?)?(\\d{1,3}(?:,\\d{3})+|\\d{2,7}) tokens\\b"},
       {"seqlen_q", most_size, "\\b(?:Q|quer(?:y|ies)):? (?:of )?(?:1 ?x ?)?(\\d{1,3}(?:,\\d{3})+|\\d{2,7}) tokens\\b"},

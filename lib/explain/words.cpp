@@ -34,7 +34,7 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 const RE2& works_words() {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|(?:\\b(?:is|are|was|were)|it's) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\bran (?:fine|ok|through|right)\\b|(?:->|=>) ?(?:\\w+ )?(?:selected|trains|builds|ran|on)\\b|\\btrains(?:[,.;)\\n]|$| fine| well| as well)|\\bhas run\\b|\\xe6\\xb2\\xa1\\xe6\\x9c\\x89\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xb2\\xa1\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xad\\xa3\\xe5\\xb8\\xb8|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\bran (?:fine|ok|through|right)\\b|(?:->|=>) ?(?:\\w+ )?(?:selected|trains|builds|ran|on|right|correct)\\b|\\btrains(?:[,.;)\\n]|$| fine| well| as well)|\\bhas run\\b|\\xe6\\xb2\\xa1\\xe6\\x9c\\x89\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xb2\\xa1\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xad\\xa3\\xe5\\xb8\\xb8|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
       // A verdict in a list or a table: "H100: ok", "9.20 good, 9.21 hangs", "| passed |".
       "\\b(?:inference|forward|fprop|training|backward|bprop|bf16|fp16|fp8) ok\\b|(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
       any_case());
@@ -128,12 +128,12 @@ bool is_heading(std::string_view text, size_t at) {
 
 bool is_denied(std::string_view text, size_t at, size_t size) {
   static const RE2 before(
-      "(?:(?:\\b(?:no|not|non|none of|without|neither|instead of|rather than|nor|un|never)|n't)[*_]{0,2}[ -](?:(?:use|using|have|need|enable|enabling|set|setting|pass|passing) )?(?:an? |the |any |our |my )?(?:\\w+[- .])?|"
+      "(?:(?:\\b(?:no|not|non|none of|nothing|without|neither|instead of|rather than|nor|un|never|weder|noch|kein(?:e[nrms]?)?|ohne|nicht|sans|aucune?|pas de)|n't)[*_]{0,2}[ -](?:(?:use|using|have|need|enable|enabling|set|setting|pass|passing) )?(?:an? |the |any |our |my )?(?:\\w+[- .])?|"
       "\\b(?:removed|dropped|disabled|got rid of) (?:an? |the |any |our |my |all )?)[`'\"]?$",
       any_case()),
       after(
           "^\\w*[`'\"]{0,2}(?: (?:is|are|was|were))? (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not (?:set|used|enabled|on|passed|given|there|needed|involved|active)\\b|"
-          "^\\w*[`'\"]{0,2} ?(?:=|==|:) ?[`'\"]?(?:False|None|no|off|0(?:\\.0+)?)\\b(?:[^.\\d]|\\.\\s|\\.?$)",
+          "^\\w* (?:ebenfalls |auch |sowieso )?nicht\\b|^\\w*[`'\"]{0,2} ?(?:=|==|:) ?[`'\"]?(?:False|None|no|off|0(?:\\.0+)?)\\b(?:[^.\\d]|\\.\\s|\\.?$)",
           any_case());
   // Of a list: "no dropout, bias or sink".
   static const RE2 list(
@@ -160,6 +160,13 @@ bool is_denied(std::string_view text, size_t at, size_t size) {
   return (has_words(clause, list) &&
           (has_words(clause, is_last) || (clause.ends_with(", ") && has_words(rest, goes_on)))) ||
          has_words(clause, removes);
+}
+
+bool is_compared(std::string_view text, size_t at) {
+  static const RE2 than("\\b(?:than|of what) (?:an? |the |our )?$", any_case()),
+      other("\\b(?:an)?other\\b", any_case());
+  const std::string_view before = letters_before(text, at, 32);
+  return has_words(before, than) && !has_words(before, other);
 }
 
 bool is_of_another_kernel(std::string_view text, size_t at) {
@@ -204,6 +211,16 @@ bool is_demanded(std::string_view text, size_t at) {
   const std::string_view before = letters_before(text, at, reach);
   return has_words(before, demand) && !has_words(before, own) && !has_words(before, ours) &&
          !has_words(before, of_pass);
+}
+
+bool is_replaced(std::string_view text, size_t at, size_t size) {
+  static const RE2 from(
+      "\\b(?:went|moved|chang|switch|reduc|goes|going|lower|rais|cut|down)\\w*[^.;,\\n]{0,24}\\bfrom (?:an? |the )?$",
+      any_case()),
+      to("^[^.;,\\n]{0,12}\\bto \\d", any_case()), unless("\\bunless (?:\\w+ )?$", any_case());
+  const std::string_view before = letters_before(text, at, 48);
+  return has_words(before, unless) ||
+         (has_words(before, from) && has_words(text.substr(std::min(at + size, text.size()), 32), to));
 }
 
 bool begins_with_unit(std::string_view words) {

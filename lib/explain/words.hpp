@@ -91,6 +91,9 @@ bool is_further(std::string_view text, size_t at);
 /// Whether the words at `at` are about another kernel or in a further question, "…, and does it work with dropout?".
 bool is_aside(std::string_view text, size_t at);
 
+/// Whether the words at `at` are what something is compared with: "slower than the causal run".
+bool is_compared(std::string_view text, size_t at);
+
 /// Whether the words at `at` belong to a working and a failing case: "FP8 runs on the H100 and is refused on the A100".
 bool is_of_both(std::string_view text, size_t at);
 
@@ -102,6 +105,9 @@ bool is_of_another_kernel(std::string_view text, size_t at);
 
 /// Whether the words at `at` state a requirement, not a fact: "requires A100 or H100 GPUs".
 bool is_demanded(std::string_view text, size_t at);
+
+/// Whether the words at `at`, of `size` letters, state a value of before, "from head dim 256 to 128", or an exception.
+bool is_replaced(std::string_view text, size_t at, size_t size);
 
 /// Whether the words are the unit of the number before them: " times", "%", " GiB".
 bool begins_with_unit(std::string_view words);

@@ -109,4 +109,62 @@ TEST_CASE("Another program's kernel is its own matter", "[explain]") {
             .headline == "It failed in cuDNN or CUDA, but not in attention: the text is about a recurrent network");
 }
 
+TEST_CASE("Of several values, the refused one is asked about, but none of before", "[explain]") {
+  check_ids({
+      {"mlx 0.32 on an H100: cuDNN kernels run with head_dim 128, but not with head_dim 256. Where is the limit?",
+       "mlx:head_dim"},
+      {"torch 2.15, RTX 4090, CUDNN_ATTENTION, bf16, [2,16,4096,128]: we went from head dim 256 to 128, and now it "
+       "runs. Can I remove the fallback?",
+       ""},
+      {"torch 2.15 on an H200, d=256, bf16: \"head_dim should be no more than 128\" went away after the move. Why?",
+       ""},
+      {"torch 2.13, cuDNN 9.24.0, H100, bf16: cross-attends to 192 text tokens, q.grad has NaN, k.grad is finite.",
+       "bprop_negative_lse_hopper"},
+  });
+  CHECK(read_in("cuDNN attention on an H100 fails: bf16, d=128, 4096 tokens, nothing ragged, than the causal run")
+            .find("mask") == std::string::npos);
+  CHECK(
+      read_in("q = [1,16,1024,64] fp16, cuDNN attention on an H100, torch 2.15, refused. dropout=0.1 only in training")
+          .find("dropout") == std::string::npos);
+  CHECK(read_in("cuDNN attention fails on half of an A100, d=64, 4096 tokens").find("f16") == std::string::npos);
+}
+
+TEST_CASE("What only a program's gate asks is read from prose and source", "[explain]") {
+  check_ids({
+      {"TransformerEngine 2.10, RTX 4090, inference with InferenceParams: FusedAttention is never used.",
+       "transformer-engine:kv_cache_sm89"},
+      {"torch 2.10.0, A100\nq = torch.randn(1, 12, 256, 64, device=\"cuda\", dtype=torch.bfloat16)\nbias = "
+       "torch.nn.Parameter(torch.zeros(1, 12, 256, 256, device=\"cuda\"))\n# q: (1, 12, 256, 64)\n"
+       "with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):\n    F.scaled_dot_product_attention(q, q, q, attn_mask=bias)\n"
+       "RuntimeError: No available kernel. Aborting execution.",
+       "torch:mask_requires_grad"},
+      {"A100, torch 2.15.0, bf16\nq/k/v: [8, 16, 1024, 64]\nattn_mask: [8, 1024, 1024] (bool)\n"
+       "sdpa_kernel(SDPBackend.CUDNN_ATTENTION): No available kernel",
+       "torch:mask_shape"},
+      {"Jetson Xavier NX, torch 2.8.0: is cuDNN attention possible with 12 heads of 64, 197 tokens, fp16?",
+       "torch:gpu"},
+  });
+  // Keras refuses the GPU with each JAX, and something else only with some.
+  const auto keras =
+      asked_answer_to("keras 3.11 with jax on a V100, cudnn 9.8: flash attention is refused, bf16, d=64");
+  REQUIRE_FALSE(keras.refusals.empty());
+  CHECK(keras.refusals.front().headline.find("this JAX") == std::string::npos);
+}
+
+TEST_CASE("The cause of a consequence is told first", "[explain]") {
+  const auto driver = asked_answer_to(
+      "UserWarning: CUDA initialization: The NVIDIA driver on your system is too old (found version 12080).\n"
+      "RuntimeError: No CUDA GPUs are available");
+  REQUIRE_FALSE(driver.refusals.empty());
+  REQUIRE(driver.refusals.front().causes.size() == 1);
+  CHECK(driver.refusals.front().causes.front().starts_with("line 1: "));
+  const auto types = asked_answer_to(
+      "UserWarning: Expected query, key and value to all be of dtype: {Half, BFloat16}. Got Query dtype: float, Key "
+      "dtype: float, and Value dtype: float instead. (Triggered internally at sdp_utils_cpp.h:101.)\n"
+      "RuntimeError: No available kernel. Aborting execution.");
+  REQUIRE_FALSE(types.refusals.empty());
+  REQUIRE_FALSE(types.refusals.front().causes.empty());
+  CHECK(types.refusals.front().causes.front().ends_with("Value dtype: float instead."));
+}
+
 }  // namespace attnprobe::test::cases_test

@@ -69,6 +69,7 @@ TEST_CASE("Expressions are evaluated as far as sizes depend on them", "[calls]")
   CHECK(strided["shape"] == Json::array({1, 24, 64, 64}));
   CHECK(strided["strides"] == Json::array({400896, 64, 1536, 1}));
   CHECK(value_of("torch.randn(1, 8, 16, 192).chunk(3, dim=-1)[2].shape") == Json::array({1, 8, 16, 64}));
+  CHECK(value_of("nn.Parameter(torch.zeros(2, 3))")["requires_grad"] == true);
   CHECK(value_of("[torch.randn(1, 2, 3, 8) for _ in range(3)]").size() == 3);
   for (const std::string& broken :
        std::vector<std::string>{"", "1 +", "(1, 2", "f(", "x = 3", "'abc", "a b", std::string(99, '(')}) {

@@ -295,6 +295,11 @@ std::optional<PythonValue> call_function(const std::string& name, const PythonAr
       if (const auto dtype = dtype_word(given.named.value("dtype", Json()))) like["dtype"] = *dtype;
       return like;
     }
+    if (name == "Parameter") {
+      PythonValue parameter = values[0];
+      parameter["requires_grad"] = given.named.value("requires_grad", Json(true)) == Json(true);
+      return parameter;
+    }
     PythonArguments rest = given;
     rest.values.erase(rest.values.begin());
     return call_method(values[0], name, rest);
