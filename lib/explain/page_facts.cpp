@@ -154,7 +154,7 @@ bool is_denied_trouble(std::string_view page, size_t at) {
   return has_words(letters_before(page, at, 48), denial);
 }
 
-// Whether the words are about attention, or the sentence or one beside it: many programs compile. Tokens are of it.
+// Whether the words are about attention, or the sentence or one next to it: many programs compile. Tokens are of it.
 bool is_near_attention(std::string_view page, size_t at, std::string_view words) {
   constexpr size_t reach = 320;
   static const RE2 attention("cudnn|sdpa|attention|\\battn|execution plan|\\bfmha", any_case()),

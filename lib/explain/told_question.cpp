@@ -185,7 +185,7 @@ void read_fields(Reader& reader, std::string_view page, const TextFacts& facts) 
   read_features(reader);
   static const RE2 current = any("\\bcurrent[- ]scaling\\b");
   if (is_engine && reader.says(current)) question.call["fp8_recipe"] = "current";
-  static const RE2 cache = any("\\bInferenceParams\\b|\\binference_params\\b|\\bKV[- ]?cach(?:e|ing)\\b");
+  static const RE2 cache = any("\\bInferenceParams\\b|\\binference_params\\b|\\bKV[- ]?(?:cache|caching)\\b");
   if (is_engine && reader.says(cache)) {
     question.call["kv_cache"] = true;
     question.call["is_training"] = false;

@@ -165,7 +165,7 @@ void read_sizes(Reader& reader) {
       {"head_dim_qk", 1024,
        "\\bd_?qk ?= ?d_?v ?= ?(\\d{2,4})\\b|\\bq ?/ ?k ?/ ?v head[ _-]?dim\\w* (?:of )?(\\d{2,4})\\b"},
       {"head_dim_v", 1024,
-       "\\b(?:d_?v|hd_?v|head_?dim_v|v(?:alues?)?[ _-]head[ _-]?dim(?:ension)?) ?(?:[=:]|of)? ?(\\d{2,4})\\b|\\bvalues? (?:of|with) (?:size|dim\\w*|width) (\\d{2,4})\\b"},
+       "\\b(?:d_?v|hd_?v|head_?dim_v|(?:v|value|values)[ _-]head[ _-]?dim(?:ension)?) ?(?:[=:]|of)? ?(\\d{2,4})\\b|\\bvalues? (?:of|with) (?:size|dim\\w*|width) (\\d{2,4})\\b"},
       {"head_dim_qk", 1024, "\\bkeys? (?:of|with) (?:size|dim\\w*|width) (\\d{2,4})\\b"},
       {"head_dim_qk", 1024,
        "\\b(?:head[_ -]?(?:dim(?:ension)?s?|size)|hdim|hd|d[-_]?head)(?:_qk)?s?['\"]?(?: ?(?:of|is|=|==|:|to|was))* ?\\(?(\\d{1,4})\\b"},
