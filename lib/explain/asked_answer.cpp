@@ -256,14 +256,11 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
   } else {
     const bool may_be_refused = facts.may_be_refused();
     // A gate that refuses it with every cuDNN is the answer itself.
-    const bool is_of_gate =
-        asked.first && !asked.first->version.is_known() && std::ranges::any_of(asked.result.frameworks, is_kept_off);
-    if (asked.first && message == nullptr && may_be_refused && facts.other_gpus.empty() && !asked.is_partial &&
+    const bool is_of_gate = asked.first.size() == 1 && !asked.first.front().version.is_known() &&
+                            std::ranges::any_of(asked.result.frameworks, is_kept_off);
+    if (!asked.first.empty() && message == nullptr && may_be_refused && facts.other_gpus.empty() && !asked.is_partial &&
         !is_of_gate && (facts.asks_version || asked.is_established || is_told(asked)))
-      found = first_version(asked);
-    if (!found && !asked.first_on.empty() && message == nullptr && may_be_refused && facts.other_gpus.empty() &&
-        !asked.is_partial)
-      found = first_versions(asked);
+      found = asked.first.size() == 1 ? first_version(asked) : first_versions(asked);
     add_bugs(answer, asked, facts);
     if (found) {
       // A question about versions.

@@ -1,4 +1,5 @@
 #include "explain/asking_cudnn.hpp"
+#include "explain/question_fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,29 +11,11 @@
 #include <utility>
 
 #include "ask/by_rule.hpp"
-#include "attention/config.hpp"
 #include "base/error.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::explain {
 namespace {
-
-constexpr const char* either_pass = "forward or backward";
-
-// A field that a question needs, with a default value and an alternative.
-struct Usual {
-  const char *field, *words;
-  Json value, other;
-};
-
-const std::vector<Usual>& usual_fields() {
-  static const std::vector<Usual> usual = {{"heads_q", "the number of heads", 8, 32},
-                                           {"seqlen_q", "the sequence length", 1024, 1088},
-                                           {"head_dim_qk", "the head dimension", 128, 64},
-                                           {"dtype", "the data type", "bf16", "f16"},
-                                           {"pass", either_pass, "fprop", "bprop"}};
-  return usual;
-}
 
 // Programs that only serve have no backward pass.
 bool is_for_inference(const std::string& framework) {
@@ -40,60 +23,9 @@ bool is_for_inference(const std::string& framework) {
   return serving.contains(framework.substr(0, framework.find("==")));
 }
 
-std::string text_of(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
-
-using Fields = std::vector<std::pair<std::string, Json>>;
-
-void set_field(Fields& fields, const std::string& name, Json value) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& one) { return one.first == name; });
-  if (found == fields.end())
-    fields.emplace_back(name, std::move(value));
-  else
-    found->second = std::move(value);
-}
-
-const Json* field_of(const Fields& fields, const std::string& name) {
-  const auto found = std::find_if(fields.begin(), fields.end(), [&](const auto& one) { return one.first == name; });
-  return found == fields.end() ? nullptr : &found->second;
-}
-
-// Adds the remaining required fields: the sizes of K and V, and lengths of packed and paged sequences.
-Fields completed(Fields fields) {
-  const auto copy = [&](const char* to, const char* from) {
-    if (field_of(fields, to) == nullptr)
-      if (const Json* value = field_of(fields, from)) set_field(fields, to, *value);
-  };
-  copy("heads_kv", "heads_q");
-  copy("head_dim_v", "head_dim_qk");
-  if (field_of(fields, "seqlen_kv") == nullptr) {
-    const Json queries = *field_of(fields, "seqlen_q");
-    set_field(fields, "seqlen_kv", queries == 1 ? Json(4096) : queries);
-  }
-  const bool is_packed = field_of(fields, "layout") != nullptr, is_paged = field_of(fields, "paged") != nullptr;
-  if (is_packed && field_of(fields, "batch") == nullptr) set_field(fields, "batch", 2);
-  if (!is_paged && !is_packed) return fields;
-  Json mask = field_of(fields, "mask") == nullptr ? Json::object() : *field_of(fields, "mask");
-  mask["padding"] = true;
-  set_field(fields, "mask", mask);
-  return fields;
-}
-
 // The GPUs that differ most from the default one.
 std::vector<gpu::Target> other_gpus() {
   return {gpu::simulated_targets("l40s").front(), gpu::simulated_targets("b200").front()};
-}
-
-std::optional<answer::Question> question_of(const Fields& fields, const ToldQuestion& told) try {
-  std::vector<attention::Override> overrides;
-  for (const auto& [name, value] : fields) overrides.push_back({name, value});
-  answer::Question question;
-  question.config = attention::configs_from_options(overrides).front();
-  question.call = told.call;
-  return question;
-} catch (const Error&) {
-  return std::nullopt;
 }
 
 std::vector<rules::ChosenGate> gates_of(const ToldQuestion& told) {
@@ -168,19 +100,16 @@ void add_first(Asked& asked, const answer::Question& question, const ChosenGpu& 
   const bool is_unlikely = first.has_bug || (first.version.is_known() && first.version <= oldest_in_use);
   if (!is_refused && !facts.asks_version && is_unlikely) return;
   const bool depends = is_untold && first.version.is_known() && !first.before.empty();
-  if (!gpu.is_named) {
+  if (gpu.is_named && (facts.asks_version || depends)) {
+    asked.first = {std::move(first)};
+  } else if (!gpu.is_named) {
     if (facts.asks_version)
-      for (const char* id : {"a100", "l40s", "h100", "b200", "rtx5090"}) {
-        const gpu::Target target = gpu::simulated_targets(id).front();
-        asked.first_on.push_back({target.id, first_cudnn(question, target, gates)});
-        asked.first_on.back().first.is_forward_only = is_forward_only;
-      }
+      for (const char* id : {"a100", "l40s", "h100", "b200", "rtx5090"})
+        asked.first.push_back(first_cudnn(question, gpu::simulated_targets(id).front(), gates));
     asked.is_established = asked.is_established && !depends;
     if (depends && asked.depends_on.empty()) asked.depends_on = "the version of cuDNN";
-    return;
   }
-  first.is_forward_only = is_forward_only;
-  if (facts.asks_version || depends) asked.first = std::move(first);
+  for (FirstCudnn& one : asked.first) one.is_forward_only = is_forward_only;
 }
 
 }  // namespace
@@ -227,14 +156,13 @@ std::string in_words(const ToldField& one) {
 
 // If the text has several values of a field, it is about the refused one. Null: it is about the first.
 template <class Put>
-const ToldField* refused_case(const ToldQuestion& told, const Fields& fields, const answer::Question& first,
-                              Put&& put) {
+const ToldField* refused_case(const ToldQuestion& told, const Json& fields, const answer::Question& first, Put&& put) {
   std::vector<answer::Question> questions = {first};
   std::vector<const ToldField*> asked;
   for (const ToldField& one : told.others) {
-    Fields others = fields;
-    set_field(others, one.field, one.value);
-    const auto question = question_of(completed(others), told);
+    Json others = fields;
+    others[one.field] = one.value;
+    const auto question = question_of(others, told);
     if (!question) continue;
     questions.push_back(*question);
     asked.push_back(&one);
@@ -250,77 +178,75 @@ const ToldField* refused_case(const ToldQuestion& told, const Fields& fields, co
 }  // namespace
 
 std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const AskWith& given) try {
-  Fields fields;
-  for (const ToldField& one : told.fields) set_field(fields, one.field, one.value);
+  Json fields = Json::object();
+  for (const ToldField& one : told.fields) fields[one.field] = one.value;
   std::vector<std::string> assumed = told.assumed;
-  std::vector<const Usual*> untold;
-  for (const Usual& usual : usual_fields())
-    if (field_of(fields, usual.field) == nullptr) {
-      set_field(fields, usual.field, usual.value);
+  std::vector<const UsualField*> untold;
+  for (const UsualField& usual : usual_fields())
+    if (!fields.contains(usual.field)) {
+      fields[usual.field] = usual.value;
       if (std::string_view(usual.field) == "pass" && is_for_inference(told.framework)) continue;
       untold.push_back(&usual);
       if (std::string_view(usual.field) != "pass")
         assumed.push_back(fmt::format("{} {}", usual.words, text_of(usual.value)));
     }
-  if (field_of(fields, "seqlen_kv") == nullptr && *field_of(fields, "seqlen_q") == 1) assumed.emplace_back("4096 keys");
+  if (!fields.contains("seqlen_kv") && fields["seqlen_q"] == 1) assumed.emplace_back("4096 keys");
   ChosenGpu gpu = gpu_of(facts);
   if (!gpu.is_named && !facts.sms.empty()) return std::nullopt;  // a GPU that is not in the catalogue
   AskWith with = given;
   with.cudnn = given.cudnn && !gpu.is_old;
   std::vector<std::string> missing;
-  for (const Usual* usual : untold)
+  for (const UsualField* usual : untold)
     if (std::string_view(usual->field) != "pass") missing.emplace_back(usual->words);
   if (!gpu.is_named) {
     assumed.emplace_back("an H100");
     missing.emplace_back("the GPU");
   }
-  if (!facts.frontends.empty() && told.framework.empty()) set_field(fields, "frontend", facts.frontends.front());
-  auto question = question_of(completed(fields), told);
+  if (!facts.frontends.empty() && told.framework.empty()) fields["frontend"] = facts.frontends.front();
+  auto question = question_of(fields, told);
   if (!question) {
-    std::erase_if(fields, [](const auto& one) { return one.first == "frontend"; });  // an unknown release
-    question = question_of(completed(fields), told);
+    fields.erase("frontend");  // an unknown release
+    question = question_of(fields, told);
   }
   if (!question) return std::nullopt;
   const auto gates = gates_of(told);
   const auto also_on = choose_gpu(gpu, *question, facts, gates, with, assumed);
   if (const ToldField* other = refused_case(
           told, fields, *question, [&](const auto& asked) { return put(asked, {gpu.target}, facts, gates, with); })) {
-    set_field(fields, other->field, other->value);
-    question = question_of(completed(fields), told);
+    fields[other->field] = other->value;
+    question = question_of(fields, told);
     assumed.insert(assumed.begin(), "it is about " + in_words(*other));
   }
   std::vector<answer::Question> questions = {*question};
   std::vector<Variant> variants;
   const auto add_variant = [&](const std::string& field, const Json& value, const Variant& variant) {
-    Fields others = fields;
-    set_field(others, field, value);
-    const auto other = question_of(completed(others), told);
+    Json others = fields;
+    others[field] = value;
+    const auto other = question_of(others, told);
     if (!other) return;
     questions.push_back(*other);
     variants.push_back(variant);
   };
-  for (const Usual* usual : untold) add_variant(usual->field, usual->other, {Variant::Of::missing, usual->words});
+  for (const UsualField* usual : untold) add_variant(usual->field, usual->other, {Variant::Of::missing, usual->words});
   for (const ToldField& one : told.others)
-    if (*field_of(fields, one.field) != one.value)
-      add_variant(one.field, one.value, {Variant::Of::told, in_words(one)});
+    if (fields.at(one.field) != one.value) add_variant(one.field, one.value, {Variant::Of::told, in_words(one)});
   // The text tells Keras' release, but not JAX's.
   constexpr int jax_before_changes = 602;
   if (told.framework.starts_with("keras") && !told.call.contains("backend") && !told.call.contains("jax")) {
     ToldQuestion older = told;
     older.call["jax"] = jax_before_changes;
-    if (const auto other = question_of(completed(fields), older)) {
+    if (const auto other = question_of(fields, older)) {
       questions.push_back(*other);
       variants.push_back({Variant::Of::missing, "the release of JAX"});
     }
   }
   // In cudnn-frontend's own graphs the statistics of ragged sequences may be dense or ragged.
-  const Json* pass = field_of(fields, "pass");
-  if (told.framework.empty() && field_of(fields, "layout") != nullptr && pass != nullptr && *pass != "fprop")
+  if (told.framework.empty() && fields.contains("layout") && fields.value("pass", Json()) != "fprop")
     add_variant("ragged_stats", false, {Variant::Of::missing, "the layout of the softmax statistics"});
   // A question about a window usually concerns its mask.
-  const Json* mask = field_of(fields, "mask");
-  if (mask != nullptr && facts.asks && mask->contains("causal") && mask->contains("window_left")) {
-    Json other_mask = *mask;
+  const Json mask = fields.value("mask", Json());
+  if (facts.asks && mask.is_object() && mask.contains("causal") && mask.contains("window_left")) {
+    Json other_mask = mask;
     other_mask.erase("causal");
     add_variant("mask", other_mask, {Variant::Of::mask, "without the causal mask"});
   }
@@ -335,7 +261,7 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   most_told_first(asked.bugs, told.fields);
   most_told_first(asked.result.warnings, told.fields);
   const bool is_forward_only =
-      std::ranges::any_of(untold, [](const Usual* usual) { return std::string_view(usual->field) == "pass"; });
+      std::ranges::any_of(untold, [](const UsualField* usual) { return std::string_view(usual->field) == "pass"; });
   add_first(asked, *question, gpu, gates, facts, is_forward_only);
   if (asked.is_established &&
       (!asked.result.requirements.empty() || (asked.result.frontend && asked.result.frontend->refuses)))

@@ -32,19 +32,14 @@ std::vector<answer::Answer> put(const std::vector<answer::Question>& questions, 
                                 const TextFacts& facts, const std::vector<rules::ChosenGate>& gates,
                                 const AskWith& with);
 
-/// By rule, the known cuDNNs 9 that take an attention, with the framework's release.
+/// By rule, the known cuDNNs 9 that take an attention on a GPU, with the framework's release.
 struct FirstCudnn {
+  std::string gpu;                    ///< id
   CudnnVersion version;               ///< the first one; unknown: none
   std::string before;                 ///< why the one before it does not; "" if there is none
   std::vector<std::string> excepted;  ///< later ones that do not, or that have a known bug: "9.14.0 to 9.17.1"
   bool has_bug = false;               ///< an earlier one supports it, with a known bug
   bool is_forward_only = false;       ///< the text names no pass, and the backward pass was not asked
-};
-
-/// Of several GPUs.
-struct FirstOnGpu {
-  std::string gpu;  ///< id
-  FirstCudnn first;
 };
 
 /// The answer to a text's question.
@@ -69,8 +64,8 @@ struct Asked {
   bool is_other_cudnn = false;        ///< the answering version is not the text's, or not the one that its framework
                                       ///< ships
   std::string by_rules_of;            ///< assumptions about the framework's release; ""
-  std::optional<FirstCudnn> first;    ///< if the text asks for it, or names no cuDNN for its refusal
-  std::vector<FirstOnGpu> first_on;   ///< if the text asks for it and names no GPU
+  std::vector<FirstCudnn> first;      ///< if the text asks for it, or names no cuDNN for its refusal: on the named GPU,
+                                      ///< or on several if there is none
   std::string backward;               ///< why the backward pass is refused, if the text names no pass; ""
   std::string fitting_gpu;            ///< of a need for several GPUs, the one that has no other obstacle; ""
   CudnnVersion lifted_by;             ///< as from lifting_version()

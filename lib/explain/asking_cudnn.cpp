@@ -10,6 +10,7 @@
 #include "base/error.hpp"
 #include "cudnn/library_info.hpp"
 #include "gpu/catalogue.hpp"
+#include "rules/condition.hpp"
 
 namespace attnprobe::explain {
 namespace {
@@ -68,10 +69,14 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
 std::string fitting_gpu(const answer::Question& question, const answer::Answer& refused,
                         const std::vector<rules::ChosenGate>& gates) {
   static constexpr std::pair<const char*, const char*> named[] = {{"h100", "Hopper"}, {"b200", "datacenter Blackwell"}};
-  if (refused.requirements.empty() || refused.requirements.front().needs != "Hopper or datacenter Blackwell") return "";
+  if (refused.requirements.empty()) return "";
+  const auto rule = std::ranges::find(rules::requirement_rules(), refused.requirements.front().id,
+                                      [](const rules::RequirementRule& one) { return one.entry.id; });
+  if (rule == rules::requirement_rules().end() || rule->sm.is_null()) return "";
   std::string fitting;
   for (const auto& [id, name] : named) {
     const auto target = gpu::simulated_targets(id).front();
+    if (!rules::holds(rule->sm, {{"sm", target.sm}})) return "";  // the need itself names the other one
     const auto other =
         asking::answer_by_rule({question}, {target}, refused.cudnn_version, options_for(gates)).results.front();
     if (!other.requirements.empty()) continue;
@@ -84,6 +89,7 @@ std::string fitting_gpu(const answer::Question& question, const answer::Answer& 
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates) {
   FirstCudnn first;
+  first.gpu = target.id;
   std::vector<std::string> run;  // of excepted releases
   for (const CudnnVersion version : asking::releases_of_cudnn_9()) {
     const auto result = asking::answer_by_rule({question}, {target}, version, options_for(gates)).results.front();

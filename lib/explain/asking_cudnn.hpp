@@ -22,14 +22,14 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble);
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates);
 
-/// Of a need for "Hopper or datacenter Blackwell", the one without another obstacle with this cuDNN, by rule. "" if both
-/// fit, or for other needs.
+/// Of a need that Hopper and datacenter Blackwell meet, the one without another obstacle with this cuDNN, by rule. "" if
+/// both fit, or for other needs.
 std::string fitting_gpu(const answer::Question& question, const answer::Answer& refused,
                         const std::vector<rules::ChosenGate>& gates);
 
 /// By rule, the first later cuDNN that neither refuses it nor has a known bug there, otherwise the last earlier one;
 /// unknown: none.
 CudnnVersion lifting_version(const answer::Question& question, const answer::Answer& refused,
-                         const std::vector<rules::ChosenGate>& gates);
+                             const std::vector<rules::ChosenGate>& gates);
 
 }  // namespace attnprobe::explain

@@ -171,11 +171,10 @@ Refusal plans_of(const Asked& asked, const TextFacts& facts) {
 }
 
 Refusal possible_bug(const BugInText& bug) {
-  Refusal refusal =
-      reading(bug.id, Layer::execution, "cuDNN",
-              bug.only_if.empty()
-                  ? fmt::format("possible: a known cuDNN bug ({}) matches everything in the text", bug.versions)
-                  : fmt::format("possible, {}: a known cuDNN bug ({})", bug.only_if, bug.versions));
+  Refusal refusal = reading(
+      bug.id, Layer::execution, "cuDNN",
+      bug.only_if.empty() ? fmt::format("possible: a known cuDNN bug ({}) matches everything in the text", bug.versions)
+                          : fmt::format("possible, {}: a known cuDNN bug ({})", bug.only_if, bug.versions));
   refusal.means = bug.what;
   refusal.next = bug.advice;
   refusal.source = "lib/rules/cudnn/known_bugs.json";
@@ -183,7 +182,7 @@ Refusal possible_bug(const BugInText& bug) {
 }
 
 Refusal first_version(const Asked& asked) {
-  const FirstCudnn& first = *asked.first;
+  const FirstCudnn& first = asked.first.front();
   const answer::Answer& result = asked.result;
   std::string headline =
       !first.version.is_known() ? (first.has_bug ? "No known cuDNN takes this attention without a known bug"
@@ -202,27 +201,25 @@ Refusal first_version(const Asked& asked) {
 
 Refusal first_versions(const Asked& asked) {
   std::vector<std::pair<std::string, std::vector<std::string>>> groups;  // GPUs by what they need
-  for (const auto& [gpu, first] : asked.first_on) {
+  for (const FirstCudnn& first : asked.first) {
     const std::string needs = !first.version.is_known() ? (first.has_bug ? "none without a known bug" : "none")
                               : first.before.empty()    ? "every cuDNN 9"
                                                         : fmt::format("cuDNN {}", first.version.text());
     const auto found = std::ranges::find(groups, needs, [](const auto& group) { return group.first; });
     if (found == groups.end())
-      groups.push_back({needs, {gpu}});
+      groups.push_back({needs, {first.gpu}});
     else
-      found->second.push_back(gpu);
+      found->second.push_back(first.gpu);
   }
   std::stable_partition(groups.begin(), groups.end(),
                         [](const auto& group) { return !group.first.starts_with("none"); });
   std::string list;
   for (const auto& [needs, gpus] : groups)
     list += fmt::format("{}{} on {}", list.empty() ? "" : "; ", needs, fmt::join(gpus, ", "));
-  Refusal refusal =
-      reading("first-cudnn", Layer::cudnn_engine, "cuDNN",
-              fmt::format("The first cuDNN for {}: {} (by rule)",
-                          asked.first_on.front().first.is_forward_only ? "the forward pass of this attention"
-                                                                       : "this attention",
-                          list));
+  Refusal refusal = reading(
+      "first-cudnn", Layer::cudnn_engine, "cuDNN",
+      fmt::format("The first cuDNN for {}: {} (by rule)",
+                  asked.first.front().is_forward_only ? "the forward pass of this attention" : "this attention", list));
   refusal.source = "by rule";
   return refusal;
 }

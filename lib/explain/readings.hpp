@@ -37,10 +37,10 @@ Refusal plans_of(const Asked& asked, const TextFacts& facts);
 
 Refusal possible_bug(const BugInText& bug);
 
-/// Which cuDNN an attention needs. Precondition: `asked.first`.
+/// Which cuDNN an attention needs. Precondition: `asked.first` has one GPU.
 Refusal first_version(const Asked& asked);
 
-/// Likewise on several GPUs. Precondition: `asked.first_on` is not empty.
+/// Likewise on several GPUs.
 Refusal first_versions(const Asked& asked);
 
 /// Nothing refuses the question.
