@@ -17,6 +17,7 @@
 #include <mutex>
 #include <optional>
 
+#include "base/number.hpp"
 #include "base/printable.hpp"
 #include "commands.hpp"
 #include "exit_code.hpp"
@@ -38,10 +39,12 @@ bool ignore_signal(int number) {
   return before.sa_handler == SIG_IGN;
 }
 
-// 0 if it is not a terminal, or if its size is unknown.
+// Of the terminal, otherwise of the environment's COLUMNS; 0 if neither is known.
 size_t columns_of(int descriptor) {
   winsize size{};
-  return ioctl(descriptor, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+  if (ioctl(descriptor, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  const char* columns = std::getenv("COLUMNS");
+  return parse_number<size_t>(columns == nullptr ? "" : columns).value_or(0);
 }
 
 // "attnprobe: error: …". Further lines are indented, so that none can look like a separate message.

@@ -169,4 +169,11 @@ TEST_CASE("Every command that explain prints for the test texts runs", "[explain
   }
 }
 
+TEST_CASE("Without a terminal, COLUMNS sets the width of answers", "[app][explain]") {
+  const std::string text =
+      run_attnprobe("explain 'RuntimeError: No available kernel. Aborting execution.'", {{"COLUMNS", "60"}}).out;
+  for (const auto& line : split(text, '\n'))
+    if (!line.starts_with("next: ")) CHECK(line.size() <= 60);
+}
+
 }  // namespace attnprobe::test::explain_test
