@@ -139,8 +139,9 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   const bool is_refused_there =
       message != nullptr && !message->says_why && !facts.target().empty() && !facts.versions.empty();
   // The message is sufficient; the question would consist mostly of assumptions. Of a gate, the GPU and release decide.
-  const bool is_placed_gate =
-      message != nullptr && message->layer == Layer::framework && !facts.target().empty() && !facts.frameworks.empty();
+  const bool is_placed_gate = message != nullptr && !facts.target().empty() &&
+                              ((message->layer == Layer::framework && !facts.frameworks.empty()) ||
+                               (message->layer == Layer::cudnn_frontend && !facts.versions.empty()));
   const int64_t needed = message != nullptr && message->says_why && !is_placed_gate ? 2 : 1;
   if (message != nullptr && !is_symptom && !is_refused_there && sizes < needed) return;
   auto asked = ask(question, facts, with);
@@ -150,7 +151,7 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   const bool is_for_all = !gates.empty() && refuses_any_call(gates.front());
   const bool is_noted =
       std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
-  if (is_for_all && !is_failure(facts.trouble) && (is_noted || !facts.speaks_of_cudnn)) return;
+  if (is_for_all && !is_failure(facts.trouble) && (is_noted || !facts.is_on_cudnn)) return;
   // A set of kernels has no order.
   asked->is_selected = !question.call.contains("backend_set") &&
                        (!facts.kernels.empty() || names_setting(page, asked->result.frameworks));
@@ -281,7 +282,8 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
       // A refusal of mostly assumed values answers only a text that speaks of a refusal.
       if (!may_be_refused)
         found = not_involved(asked, facts);
-      else if (facts.asks || facts.trouble == Trouble::refused || is_told(asked))
+      else if (facts.asks ? !facts.asks_elsewhere || facts.trouble == Trouble::refused || facts.runs_another
+                          : facts.trouble == Trouble::refused || is_told(asked))
         found = refusal_of(asked);
       // A message of a refusal has another cause than a bug of calls that are accepted.
       const bool is_of_bug = !asked.bugs.empty() || (facts.asks && answer.refusals.empty());

@@ -23,7 +23,9 @@ namespace {
 // "H100, 9.20.": no other program of this world has such versions.
 void add_bare_versions(PlacedFacts& place) {
   static const RE2 bare("(?:^|[\\s(,])(9\\.[12]\\d(?:\\.\\d{1,2})?)(?:[\\s,;:?)]|\\.\\s|\\.?$)", exact_case()),
-      of_prose("\\b(?:with|by|from|to|and) (9\\.\\d{1,2}(?:\\.\\d{1,2})?)(?:[\\s,;:?)]|\\.\\s|\\.?$)", any_case()),
+      of_prose(
+          "\\b(?:with|by|from|to|and|have|la|die|le|avec|mit|con) (9\\.\\d{1,2}(?:\\.\\d{1,2})?)(?:[\\s,;:?)]|\\.\\s|\\.?$)",
+          any_case()),
       of_cudnn("cudnn|\\bsdpa\\b|fused (?:attention|backward|forward)|FusedAttention", any_case());
   if (!place.facts.versions.empty() || !has_words(place.text, of_cudnn)) return;
   const auto take = [&](const std::string* words, size_t at) {
@@ -106,7 +108,7 @@ void add_versions(PlacedFacts& place) {
              [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });
   // "CuDNN (v91900 ", "cuDNN version: 8907", "cudnn 90000".
   static const RE2 of_logs(
-      "\\bcudnn(?: \\(v|(?:[-_. ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=>-]{1,4}|\\bcudnn\\b[^\\n]{0,80}\\bcurrent version is |GetVersion\\(\\)[^\\n\\d]{0,40})(8\\d{3}|9\\d{4})\\b",
+      "\\bcudnn(?: \\(v|(?:[-_. ]backend)?(?:[_. ]version)?['\"]?(?:\\(\\))?[`'\")]{0,2}[ :=>-]{1,4}(?:(?:prints?|says|returns?|gives?|reports?|shows?|is|\u8f93\u51fa|\u663e\u793a|\u662f) ?)?|\\bcudnn\\b[^\\n]{0,80}\\bcurrent version is |GetVersion\\(\\)[^\\n\\d]{0,40})(8\\d{3}|9\\d{4})\\b",
       any_case());
   each_match(of_logs, place.text, [&](const std::string* words, size_t at) {
     const std::string version = CudnnVersion::from_number(number_in(words[1])).text();

@@ -47,6 +47,8 @@ struct TextFacts {
   std::map<std::string, int64_t> lines;       ///< line of each fact's first mention
   bool speaks_of_attention = false;           ///< the text mentions attention
   bool speaks_of_cudnn = false;
+  bool is_on_cudnn = false;         ///< and not only of its version, as in a list of packages
+  bool asks_elsewhere = false;      ///< no question is about kernels: "overfits with dropout 0.1; should I raise it?"
   bool asks = false;                ///< the text contains a question
   bool has_frames = false;          ///< lines of a Python traceback
   bool asks_support = false;        ///< a question asks whether cuDNN's attention is supported

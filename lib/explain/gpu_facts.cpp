@@ -130,7 +130,7 @@ void add_sms(PlacedFacts& place) {
   // From messages about the present GPU, not about a requirement.
   static const RE2 of_gpus(
       "(?:Attempting to run on a sm ?|with CUDA capability sm_|Current SM version: |device_compute_capability\\W{1,4}|"
-      "compute[_ ]capability[^\\w<>]{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
+      "compute[_ ]capability[^\\w<>!]{1,5})(?:sm_?)?(\\d\\d?)[., ]{0,2}(\\d)\\b",
       any_case());
   each_match(of_gpus, place.text, [&](const std::string* words, size_t at) {
     constexpr int least = 30;  // older GPUs ran no cuDNN of this decade

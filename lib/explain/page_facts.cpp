@@ -158,7 +158,7 @@ bool is_denied_trouble(std::string_view page, size_t at) {
 bool is_near_attention(std::string_view page, size_t at, std::string_view words) {
   constexpr size_t reach = 320;
   static const RE2 attention("cudnn|sdpa|attention|\\battn|execution plan|\\bfmha", any_case()),
-      of_models("\\btoken\\b|\\bRSS\\b", any_case());
+      of_models("\\btoken\\b|\\bRSS\\b|\\b(?:RAM|memory)\\b", any_case());
   if (has_words(words, of_models))
     return has_words(letters_before(page, at, reach), attention) || has_words(page.substr(at, reach), attention);
   const std::string_view sentence = sentence_at(page, at);
@@ -167,6 +167,13 @@ bool is_near_attention(std::string_view page, size_t at, std::string_view words)
   static const RE2 of_calls("\\bcudnn_?[A-Z]\\w+|run_cudnn\\w*|\\bsdpa", exact_case());
   return has_words(sentence, attention) || (!after.empty() && has_words(sentence_at(after, 0), of_calls)) ||
          (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
+}
+
+// torch.compile compiles again, not cuDNN.
+bool is_of_dynamo(std::string_view page, std::string_view words) {
+  static const RE2 compiles("recompil", any_case()), dynamo("torch\\.compile|_dynamo", any_case()),
+      plans("build_plans|BackendFinalize|execution plan", any_case());
+  return has_words(words, compiles) && has_words(page, dynamo) && !has_words(page, plans);
 }
 
 // Whether another kernel runs where cuDNN was expected: "still flash, not cuDNN".
@@ -184,33 +191,31 @@ bool runs_another(std::string_view page) {
 }
 
 void find_trouble(TextFacts& facts, std::string_view page) {
-  static const Worded<Trouble> kinds[] =
-      {
-          {Trouble::hang,
-           "\\bhangs?\\b|h\u00e4ngt\\b|\u5361\u4f4f|\u5361\u6b7b|\u0437\u0430\u0432\u0438\u0441\u0430\u0435\u0442|\u56fa\u307e|\\bhung\\b|\\bstalls?\\b|never (?:comes? back|returns?|finish\\w*|ends)|deadlock|\\bstuck\\b(?: ?[^ \\w]|$| [^a]| a[^t]| at (?:\\D|\\d+ ?%))|freez"},
-          {Trouble::varies,
-           "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)|\\b(?:is|are) not deterministic\\b|\\bsame seed\\b[^.\\n]{0,60}\\bdiffer"},
-          {Trouble::wrong,
-           "\\bwrong\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does(?:n't| not) match|\\b(?:results?|outputs?|numbers|numerical|gradients?|grads?|values?|accuracy|loss|logits?) mismatch|\\bmismatch(?:es|ed)? (?:in |of |with |between )?(?:the )?(?:results?|outputs?|gradients?|reference|eager|math|elements|cpu|unfused)|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
-           "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
-          {Trouble::memory,
-           "out of memory|OutOfMemory|\\bOOM\\b(?:[^ ]|$| [^k])|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d|workspace_size\\(\\)[^\\n]{0,24}\\d"},
-          {Trouble::crash,
-           "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|out[- ]of[- ]bounds|\\boverwrites?\\b|\\bsignal (?:6|8|11)\\b|CUDNN_STATUS_EXECUTION_FAILED|SIGABRT|SIGFPE|\\baborts?\\b"},
-          {Trouble::compile_time,
-           "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?(?:shapes?|(?:sequence )?lengths?|sizes?)\\b|compil\\w+ (?:takes|time)|first call (?:[^\\n.]|\\.\\w){0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|"
-           "\\bplan (?:building|builds?)\\b[^.\\n]{0,60}\\b(?:takes?|costs?|slow\\w*|seconds?|\\d+ ?m?s|each|every|again|repeated\\w*|memory|time)\\b|\\b(?:slow|expensive|long|repeated|each|every|re-?runs?|time)\\b[^.\\n]{0,40}\\bplan (?:building|builds?)\\b|\\bGraph::build_plans\\b|\\b(?:inside|shows?|in|at|under) (?:the )?(?:cudnnBackendFinalize|build_plans)\\b|\\bfor the first ~?\\d+ steps\\b|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
-           "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
-           "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
-           "\\bfirst time (?:a|an|each|every|the) (?:\\w+ )?(?:length|shape|size) (?:occurs|appears|comes)\\b|\\b(?:at|on) (?:the )?first (?:sight|use|occurrence) of (?:a|each|every) (?:new )?(?:length|shape|size)\\b|\\btoken \\d+: [\\d.]+ ?ms\\b\\W{0,3}token \\d+: |\\b(?:each|every|per)\\W{1,3}(?:\\w+ ){0,2}(?:token|length|shape|size)\\W{1,3}(?:costs?|takes?|needs?) (?:~|about |around )?[\\d.]+ ?m?s\\b|"
-           "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape|sizes)|\\bRSS\\b[^\\n.]{0,60}\\b(?:grows|leaks|climbs|increases)\\b"},
-          {Trouble::slow,
-           "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress|throughput|times (?:as )?long"},
-          {Trouble::refused,
-           "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b|"
-           "\\b(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|reached)\\b|\\b(?:does|do|did)(?:n't| not) (?:use|pick|choose|select|take|go)\\b|"
-           "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\bno (?:\\w+ ){0,3}attention backend|\\bno engine|\\bturns? (?:it |them )?down\\b|\\bthrows\\b|\\b(?:can't|cannot|can not) train\\b|\\b(?:does|do|did)(?:n't| not) compile\\b|\\bplan (?:does|did)(?:n't| not)\\b|\\breturns? nothing\\b"},
-          {Trouble::question, "\\?"}};
+  static const Worded<Trouble> kinds[] = {{Trouble::hang,
+                                           "\\bhangs?\\b|h\u00e4ngt\\b|\u5361\u4f4f|\u5361\u6b7b|\u0437\u0430\u0432\u0438\u0441\u0430\u0435\u0442|\u56fa\u307e|\\bhung\\b|\\bstalls?\\b|never (?:comes? back|returns?|finish\\w*|ends)|deadlock|\\bstuck\\b(?: ?[^ \\w]|$| [^a]| a[^t]| at (?:\\D|\\d+ ?%))|freez"},
+                                          {Trouble::varies,
+                                           "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)|\\b(?:is|are) not deterministic\\b|\\bsame seed\\b[^.\\n]{0,60}\\bdiffer"},
+                                          {Trouble::wrong,
+                                           "\\bwrong\\b|\\baccuracy (?:went|dropped|fell|drops|falls)\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does(?:n't| not) match|\\b(?:results?|outputs?|numbers|numerical|gradients?|grads?|values?|accuracy|loss|logits?) mismatch|\\bmismatch(?:es|ed)? (?:in |of |with |between )?(?:the )?(?:results?|outputs?|gradients?|reference|eager|math|elements|cpu|unfused)|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
+                                           "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
+                                          {Trouble::memory,
+                                           "out of memory|OutOfMemory|\\bOOM\\b(?:[^ ]|$| [^k])|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d|workspace_size\\(\\)[^\\n]{0,24}\\d"},
+                                          {Trouble::crash,
+                                           "segfault|SIGSEGV|segmentation fault|illegal (?:memory|instruction)|\\bcrash|core dumped|misaligned address|out[- ]of[- ]bounds|\\boverwrites?\\b|\\bsignal (?:6|8|11)\\b|CUDNN_STATUS_EXECUTION_FAILED|SIGABRT|SIGFPE|\\baborts?\\b"},
+                                          {Trouble::compile_time,
+                                           "\\btakes? (?:~|about |around )?[\\d.]+ ?(?:s|ms|sec\\w*|min\\w*)\\b[^.\\n]{0,40}\\b(?:each|every) (?:time )?(?:the |a )?(?:new )?(?:\\w+ )?(?:lengths?|shapes?)\\b|\\bplans? for (?:a|each|every) (?:new |unseen )?(?:shapes?|(?:sequence )?lengths?|sizes?)\\b|compil\\w+ (?:takes|time)|first call (?:[^\\n.]|\\.\\w){0,60}(?:takes|of each)|warm-?up takes|recompil\\w+ (?:\\w+ ){0,3}(?:for|each|every)|"
+                                           "\\bplan (?:building|builds?)\\b[^.\\n]{0,60}\\b(?:takes?|costs?|slow\\w*|seconds?|\\d+ ?m?s|each|every|again|repeated\\w*|memory|time)\\b|\\b(?:slow|expensive|long|repeated|each|every|re-?runs?|time)\\b[^.\\n]{0,40}\\bplan (?:building|builds?)\\b|\\bGraph::build_plans\\b|\\b(?:inside|shows?|in|at|under) (?:the )?(?:cudnnBackendFinalize|build_plans)\\b|\\bfor the first ~?\\d+ steps\\b|\\bbuilds? (?:a |its |the )?(?:new )?plans? (?:for|on|at) (?:each|every)|"
+                                           "\\b(?:build|creat|compil)ing (?:a |an |the |each )?(?:new )?(?:\\w+ )?(?:graph|plan)s? takes|(?:graph|plan)s? (?:is|are|gets?) (?:\\w+ )?(?:recreated|rebuilt)|"
+                                           "\\b(?:overhead|latency|slow\\w*|delay)\\b[^\\n.]{0,40}\\bfirst (?:\\w+ ){0,3}(?:calls?|forward|steps?|iterations?)\\b|"
+                                           "\\bfirst time (?:a|an|each|every|the) (?:\\w+ )?(?:length|shape|size) (?:occurs|appears|comes)\\b|\\b(?:at|on) (?:the )?first (?:sight|use|occurrence) of (?:a|each|every) (?:new )?(?:length|shape|size)\\b|\\btoken \\d+: [\\d.]+ ?ms\\b\\W{0,3}token \\d+: |\\b(?:each|every|per)\\W{1,3}(?:\\w+ ){0,2}(?:token|length|shape|size)\\W{1,3}(?:costs?|takes?|needs?) (?:~|about |around )?[\\d.]+ ?m?s\\b|"
+                                           "(?:graph|plan)s? ?cache[^\\n.]{0,80}\\b(?:grow|without (?:a )?(?:bound|limit))|memory[^\\n.]{0,40}(?:grows|leak)[^\\n.]{0,60}(?:length|shape|sizes)|\\b(?:RSS|(?:host|CPU|system) (?:RAM|memory))\\b[^\\n.]{0,60}\\b(?:grows|leaks|climbs|increases)\\b|\\bfirst (?:request|batch|prompt) (?:with|of|at|for) (?:a|an|each|every) (?:\\w+ )?(?:length|shape|size)\\b"},
+                                          {Trouble::slow,
+                                           "\\bslow|takes? (?:about )?(?:an? )?\\w+ (?:longer|as long)|\\blonger\\b|regress(?:ed|es)\\b|regression(?:[^ ]|$| [^t])|throughput|times (?:as )?long"},
+                                          {Trouble::refused,
+                                           "refus|reject|turn(?:s|ed) \\w* ?(?:down|away)|not supported|unsupported|(?:is|are) not taken|NOT_SUPPORTED|\\bfails?\\b|disabled|no available|declin|falls? back|never runs on cudnn|does not run|Error\\b|"
+                                           "\\b(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|reached)\\b|\\b(?:does|do|did)(?:n't| not) (?:use|pick|choose|select|take|go)\\b|"
+                                           "\\bunfused\\b|\\bfalls? (?:to|through)\\b|\\braise[sd]\\b|\\bno (?:execution )?plan\\b|\\bno (?:\\w+ ){0,3}attention backend|\\bno engine|\\bturns? (?:it |them )?down\\b|\\bthrows\\b|\\b(?:can't|cannot|can not) train\\b|\\b(?:does|do|did)(?:n't| not) compile\\b|\\bplan (?:does|did)(?:n't| not)\\b|\\breturns? nothing\\b"},
+                                          {Trouble::question, "\\?"}};
   static const RE2 mended(
       "\\b(?:fixed|solved|resolved) (?:it )?on our side|\\bour (?:own )?(?:mistake|fault)\\b|\\bwas (?:wrong|broken)\\b[^.\\n]{0,60}\\buntil\\b|\\bnow (?:everything|it|all) (?:is|works)\\b|\\bnot a bug report\\b|\\bsorry for the noise\\b|\\[solved\\]|\\bunder RMA\\b|\\bneither cudnn nor\\b|\\bnothing is broken\\b|\\ball green\\b|\\bno errors? (?:so far|at all)\\b|\\bsee no errors? at all\\b",
       any_case());
@@ -226,7 +231,8 @@ void find_trouble(TextFacts& facts, std::string_view page) {
     const bool is_question = kind == Trouble::question,
                is_of_kernel = is_failure(kind) || kind == Trouble::varies;  // another kernel's is not cuDNN's
     each_match(words, page, [&, kind = kind](const std::string* match, size_t at) {
-      if (kind == Trouble::compile_time && !is_near_attention(page, at, match[0])) return;
+      if (kind == Trouble::compile_time && (!is_near_attention(page, at, match[0]) || is_of_dynamo(page, match[0])))
+        return;
       const bool is_no_failure = is_of_kernel && (is_of_another_kernel(page, at) || is_denied_trouble(page, at));
       said = said || is_question || (!is_contrast(page, at) && !is_no_failure);
     });
@@ -292,6 +298,7 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
   facts.asks_support = facts.asks && has_words(own, support);
   static const RE2 version(
       "\\b(?:which|what|any|minimum|minimal|least) (?:minimum |minimal |min |required )?(?:version of |release of )?cudnn\\b(?:[^?\\n]){0,60}\\b(?:needs?|needed|required?s?|supports?|supported|gives?|works?|fix(?:es)?|gets?|takes?|enables?|allows?|minimum|have|has)\\b[^?\\n]{0,120}\\?|"
+      "(?:versi\u00f3n m\u00ednima|Mindestversion|version minimale|\u6700\u4f4e\u7248\u672c|\u6700\u4f4e\u30d0\u30fc\u30b8\u30e7\u30f3|\u043c\u0438\u043d\u0438\u043c\u0430\u043b\u044c\u043d)[^?]{0,160}\\?|"
       "\\b(?:needs?|requires?) which cudnn\\b[^?\\n]{0,80}\\?|\\b(?:oldest|earliest|lowest|first|minimum) (?:version of |release of )?cudnn\\b[^?\\n]{0,120}\\?|"
       "\\bsince (?:which|what|when)\\b[^?\\n]{0,60}\\bcudnn\\b[^?\\n]{0,120}\\?|\\bcudnn\\b[^?\\n]{0,60}\\bsince (?:which|what|when)\\b[^?\\n]{0,60}\\?",
       any_case());
@@ -313,6 +320,19 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       "(?m)(?:^|[.?!,;:-] |\\band )(?:(?:for|in|with|on|by|from|to|at) )?(?:why|which|what|where|when|who|how (?:much|many|fast|come|does|is|to))\\b[^?\\n]{0,300}\\?",
       any_case());
   static const RE2 how("\\bhow (?:do|can|could|should) [^?\\n]{0,200}\\?|\\ba bug in [^?\\n]{0,40}\\?", any_case());
+  static const RE2 listed("(?:nvidia[-_])?cudnn(?:[-_]cu\\d\\d)?(?: version)?[ :=v@(]{0,4}\\d[\\d.]*", any_case()),
+      cudnn("cudnn|fused ?attention|\\bTE\\b|transformer[ _-]?engine", any_case());
+  std::string unlisted(page);
+  RE2::GlobalReplace(&unlisted, listed, "");
+  facts.is_on_cudnn = has_words(unlisted, cudnn);
+  // Questions in other languages may be about kernels, too.
+  static const RE2 of_kernels(
+      "\\b(?:kernels?|backends?|flash\\w*|fused|sdpa?|support\\w*|works?|working|runs?|possible|accept\\w*|takes?|taken|took|allow\\w*|"
+      "limit\\w*|available|refus\\w*|reject\\w*|fall\\w*|enabled?|disabled?|engines?|fast|slow\\w*|why|ok|fine|GPUs?)\\b|[^\\x00-\\x7f]",
+      any_case());
+  facts.asks_elsewhere = facts.asks && !facts.is_on_cudnn;
+  for (size_t at = own.find('?'); at != std::string::npos; at = own.find('?', at + 1))
+    facts.asks_elsewhere = facts.asks_elsewhere && !has_words(sentence_at(own, at), of_kernels);
   facts.asks_other = facts.asks && (has_words(own, other) || (!facts.asks_choice && has_words(own, how)));
   static const RE2 unreleased(
       "\\bnightly\\b|\\b(?:built|build|compiled) from source\\b|\\bmain branch\\b|\\bdev build\\b", any_case());

@@ -115,7 +115,8 @@ void add_subject(PlacedFacts& place) {
 
 std::string owner_of_kernel(std::string_view page) {
   static const Worded<const char*> kernels[] = {
-      {"flash-attn", "\\bflash_attn_(?:\\w+_)?func\\b"},
+      {"flash-attn",
+       "\\bflash_attn_(?:\\w+_)?func\\b|\\bflash_(?:fwd|bwd)_hdim\\d+\\w*\\.cu\\b|building wheel for flash[-_]attn"},
       {"xFormers", "\\bxformers\\.ops\\b|\\bmemory_efficient_attention(?:_forward|_backward)?\\b"},
       {"SageAttention", "\\bsageattn\\b|\\busing sage attention\\b|--use-sage-attention"},
       {"FlashInfer", "\\bflashinfer::\\w+"},

@@ -34,6 +34,8 @@ void read_windows(Reader& reader, Json& mask) {
       "\\b(?:looks?|looking|attends?|attending|sees?|reach(?:es)?)\\b(?: (?:only|back|to|at|the|just|for))* (?:last |previous |latest |past |back )(\\d[\\d,]*k?)(?: keys| tokens| positions)?\\b");
   static const RE2 one = any(
       "(?:sliding[ _-])?window(?:s of|s ?[=:]|_size|[ _]size)?['\"]?(?: ?(?:of|is|=|:|was))* ?(\\d[\\d,]*k?)(?: keys| tokens)?");
+  static const RE2 unused = any("\\buse_sliding_window\\W{1,4}false\\b");
+  if (has_words(reader.rest(), unused)) return;
   const auto bound = [&](const char* key, const std::string& digits) {
     if (!digits.starts_with('-') && !mask.contains(key)) mask[key] = parse_number<int64_t>(digits).value_or(0);
   };

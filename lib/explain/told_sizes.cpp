@@ -134,6 +134,15 @@ void read_tuples(Reader& reader, bool heads_third) {
   reader.each(named, take_named);
   reader.each(plain, take_named);
   reader.each(ordered, [&](const std::string* words) { return take(words, 'q'); });
+  // "q = wq(x).view(B, T, 32, 128).transpose(1, 2)"
+  static const RE2 view(
+      "\\b([qk])\\w* ?=[^\\n=]{0,40}\\.(?:view|reshape)\\((?:\\w+|-1), ?(?:\\w+|-1), ?(\\d+), ?(\\d+)\\)", any_case());
+  reader.each(view, [&](const std::string* words) {
+    const auto heads = size_of(words[2]), d = size_of(words[3]);
+    if (!heads || !d) return false;
+    if (words[1] == "k") return reader.set("heads_kv", *heads);
+    return any_set({reader.set("heads_q", *heads), reader.set("head_dim_qk", *d)});
+  });
   if (reader.question.tells("head_dim_qk")) return;
   reader.each(unnamed, [&](const std::string* words) {
     return !has_words(words[1], others) && !has_words(reader.before(), of_others) && take(words, 'q');
@@ -208,6 +217,14 @@ void read_sizes(Reader& reader) {
       {"length", most_size, "\\b(\\d{1,4}k) (?:sequence length|sequences|context)\\b"},
       {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
       {"length", most_size, "\\b(?:S|L|T|s) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
+  // "8 heads x 320 frames x 64"
+  static const RE2 of_one_line = any(
+      "\\b(\\d{1,4}) heads ?(?:x|\\*|\u00d7) ?(\\d{1,7})(?: (?:frames|tokens|positions|queries))? ?(?:x|\\*|\u00d7) ?(\\d{2,4})\\b");
+  reader.each(of_one_line, [&](const std::string* words) {
+    const auto heads = size_of(words[1]), tokens = size_of(words[2]), d = size_of(words[3]);
+    return heads && tokens && d &&
+           any_set({reader.set("heads_q", *heads), reader.set("seqlen_q", *tokens), reader.set("head_dim_qk", *d)});
+  });
   read_pairs(reader);
   // "8 x 16 x 4096"
   static const RE2 triple = any("\\b(\\d{1,4}) ?x ?(\\d{1,3}) ?x ?(\\d{3,6})\\b");

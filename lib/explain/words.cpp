@@ -34,7 +34,7 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 const RE2& works_words() {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|(?:\\b(?:is|are|was|were)|it's) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|\\bran (?:fine|ok|through|right)\\b|(?:->|=>) ?(?:\\w+ )?(?:selected|trains|builds|ran|on|right|correct)\\b|\\btrains(?:[,.;)\\n]|$| fine| well| as well)|\\bhas run\\b|\\xe6\\xb2\\xa1\\xe6\\x9c\\x89\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xb2\\xa1\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xad\\xa3\\xe5\\xb8\\xb8|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|(?:gradients|grads|outputs?|:) finite\\b|\\bran (?:fine|ok|through|right)\\b|(?:->|=>) ?(?:\\w+ )?(?:selected|trains|builds|ran|on|right|correct)\\b|\\btrains(?:[,.;)\\n]|$| fine| well| as well)|\\bhas run\\b|\\bnothing changed\\b|\u00e7a marche\\b|\\bfonctionne\\b|\\bfunktioniert\\b|\\bl\u00e4uft\\b|\\bfunciona\\b|\\xe6\\xb2\\xa1\\xe6\\x9c\\x89\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xb2\\xa1\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xad\\xa3\\xe5\\xb8\\xb8|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
       // A verdict in a list or a table: "H100: ok", "9.20 good, 9.21 hangs", "| passed |".
       "\\b(?:inference|forward|fprop|training|backward|bprop|bf16|fp16|fp8) ok\\b|(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
       any_case());
@@ -44,7 +44,7 @@ const RE2& works_words() {
 const RE2& failure_words() {
   static const RE2 does_not(
       "(?:not|n't|never|no longer|cannot|nothing|hardly) |\\bonly works\\b|fail|refus|reject|garbage|gibberish|deviat|turns? (?:it |them )?down|throws|crash|hang|stall|wrong|\\bNaN|slow|error|differ|\\boff by\\b|incorrect|\\bzeros\\b|corrupt|\\xe6\\x8a\\xa5\\xe9\\x94\\x99|\\xe5\\xa4\\xb1\\xe8\\xb4\\xa5|"
-      "disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bbad\\b|\\bnone\\b|"
+      "\\b(?:nicht|keine?|pas)\\b|\\bno (?:me )?funciona|disabled|unsupported|falls? back|illegal|\\?|\\binstead of\\b|\\bbad\\b|\\bnone\\b|"
       "\\bno (?:available |viable |valid )?(?:engine|plan|kernel|execution|backend)|\\braise|\\bnot?\\s*(?:[,.;)|]|$)|\xe2\x9c[\x97\x98]|\xe2\x9d\x8c|"
       "\\bruns? (?:on |in |with )?(?:the )?(?:pytorch_)?(?:flash|FA-?\\d|math|efficient|memory|xla|unfused|triton|another)",
       any_case());
@@ -54,7 +54,7 @@ const RE2& failure_words() {
 // Whether the words are about a failure: not "there is no NaN".
 bool fails(std::string_view part) {
   static const RE2 none(
-      "\\b(?:no|without(?: an?| any)?) (?:NaNs?|errors?|crash\\w*|hangs?|wrong|problems?|issues?|trouble)\\b|\\berrors? (?:is |are |of |about )?\\d[\\d.]*e-\\d+",
+      "\\bnothing changed\\b|\\b(?:no|without(?: an?| any)?) (?:NaNs?|errors?|crash\\w*|hangs?|wrong|problems?|issues?|trouble)\\b|\\berrors? (?:is |are |of |about )?\\d[\\d.]*e-\\d+",
       any_case());
   std::string words(part);
   RE2::GlobalReplace(&words, none, "");
@@ -78,7 +78,9 @@ bool is_asked(std::string_view text, size_t at, std::string_view half) {
       "\\b(?:does|do|did|can|could|will|would|should)\\b[^,;]*\\b(?:works?|runs?|pass|finish|succeed|takes?|be fine)\\b|^\\W*(?:and |so |now )?(?:is|are|which|what)\\b",
       any_case()),
       indirect("\\b(?:whether|(?:know|see|sure|wonder\\w*|ask|tell me|check) if)\\b", any_case());
-  return has_words(half, indirect) || (sentence_at(text, at).ends_with('?') && has_words(half, in_question));
+  static const RE2 foreign("\\b(?:marche|fonctionne|funktioniert|l\u00e4uft|funciona)\\b", any_case());
+  const bool is_question = sentence_at(text, at).ends_with('?');
+  return has_words(half, indirect) || (is_question && (has_words(half, in_question) || has_words(half, foreign)));
 }
 
 }  // namespace

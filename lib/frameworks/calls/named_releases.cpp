@@ -41,7 +41,7 @@ const auto& forms() {
       {"flashinfer", "\\bflashinfer(?:[-_]python)?", "0"},
       {"keras", "\\bkeras", "3"},
       {"diffusers", "\\bdiffusers", "0"},
-      {"onnxruntime", "\\bonnx ?runtime(?:[-_ ]gpu)?", "1"},
+      {"onnxruntime", "\\bonnx ?runtime(?:[-_ ]gpu)?|\\bORT", "1"},
       {"mlx", "\\bmlx", "0"},
       {"tensorrt", "\\btensorrt", "\\d{1,2}"},
       // "2.13.0+cu130" is a build of PyTorch.
