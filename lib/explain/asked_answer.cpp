@@ -41,7 +41,8 @@ bool is_free(const answer::Answer& result) {
 // Whether the message's call reaches that layer according to every answer. Prose may leave out what a gate refuses.
 bool contradicts(const Asked& asked, const Refusal& message, const TextFacts& facts) {
   if (!asked.untold.empty() || !asked.depends_on.empty() || !asked.unread.empty() || asked.has_cases ||
-      facts.has_several_cudnns || message.layer < Layer::cudnn_engine || !is_free(asked.result))
+      facts.has_several_cudnns || message.layer < Layer::cudnn_engine || cudnns_told(facts).empty() ||
+      !is_free(asked.result))
     return false;
   if (message.layer == Layer::framework) return asked.is_whole_call && !asked.result.frameworks.empty();
   return !asked.result.by_rule && !asked.is_other_cudnn;
@@ -301,7 +302,9 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const bool is_whole = !is_of_order && !asked.is_partial && !facts.is_unreleased && !facts.has_several_cudnns &&
                           (!facts.has_several_gpus || !asked.also_on.empty()) && facts.other_gpus.empty() &&
                           (facts.other_operations.empty() || facts.asks_support);
-    if (!found && message == nullptr && is_whole && (is_told(asked) || is_general || is_not_selected) &&
+    const bool is_noted =
+        std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
+    if (!found && message == nullptr && is_whole && !is_noted && (is_told(asked) || is_general || is_not_selected) &&
         asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
         (asks_it || is_not_selected ||
          (facts.trouble == Trouble::slow && asked.untold.size() <= 1 && facts.other_operations.empty())))

@@ -160,6 +160,7 @@ const ToldField* refused_case(const ToldQuestion& told, const Json& fields, cons
   std::vector<answer::Question> questions = {first};
   std::vector<const ToldField*> asked;
   for (const ToldField& one : told.others) {
+    if (one.field.starts_with("seqlen")) continue;  // it may be of queries, of keys or of both
     Json others = fields;
     others[one.field] = one.value;
     const auto question = question_of(others, told);

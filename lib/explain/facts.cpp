@@ -68,7 +68,7 @@ bool is_moved_to(const PlacedFacts& place, const frameworks::NamedRelease& relea
 void add_versions(PlacedFacts& place) {
   static const RE2 of_files("libcudnn[a-z_]*\\.so\\.(\\d+\\.\\d+\\.\\d+)\\b", any_case());
   static const RE2 in_words(
-      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version| graph api| backend)?['\"*]{0,2}(?: is| at|:| (?:was |is |got )?(?:replaced (?:by|with)|swapped for|upgraded to|updated to|in version|is now))?[ :=v|(-]{0,24}[*'\"]{0,2}(\\d\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
+      "(?:\\b|_)(?:lib)?cudnn(?:[-_](?:jit[-_])?cu\\d\\d)?(?:[-_ ]backend)?(?: version|_version| graph api| backend)?['\"*]{0,2}(?: is| at|:| (?:was |is |got )?(?:replaced (?:by|with)|swapped for|upgraded to|updated to|in version|is now))?[ :=v|(-]{0,24}[*'\"]{0,2}([7-9]\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
       any_case());
   static const RE2 missing("(?:unable to load|could not load|cannot load|cannot find|not found)[^\\n]{0,200}$",
                            any_case());

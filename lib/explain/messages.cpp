@@ -161,6 +161,8 @@ std::string releases_of(const rules::FrameworkRule& rule) {
   return fmt::format("releases {}before {}", from.empty() ? "" : from + " and newer, ", below);
 }
 
+}  // namespace
+
 Message message_of(const rules::FrameworkGate& gate, const rules::FrameworkRule& rule) {
   Message message;
   message.id = fmt::format("{}:{}", gate.framework, rule.id);
@@ -177,9 +179,11 @@ Message message_of(const rules::FrameworkGate& gate, const rules::FrameworkRule&
   return message;
 }
 
+namespace {
+
 // Words that a gate uses for several reasons do not identify any of them.
 Message message_of(const rules::FrameworkGate& gate, const std::vector<const rules::FrameworkRule*>& rules) {
-  Message message = message_of(gate, *rules.front());
+  Message message = explain::message_of(gate, *rules.front());
   message.alike.assign(rules.begin() + 1, rules.end());
   const bool is_one_reason =
       std::ranges::all_of(rules, [&](const auto* rule) { return rule->what == rules.front()->what; });

@@ -81,6 +81,9 @@ struct Program {
   std::string says;                   ///< a name that only this program's messages contain, or ""
 };
 
+/// The message of one rule of a gate.
+Message message_of(const rules::FrameworkGate& gate, const rules::FrameworkRule& rule);
+
 /// The layer of a cuDNN reason.
 Layer layer_of(answer::Category category);
 

@@ -197,7 +197,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
                                            "\\b(?:from )?run to run|different (?:results?|bits|numbers|values) (?:in )?(?:each|every|on every)|not reproducible|non-?determinis\\w+ (?:results?|output)|results? (?:vary|differ)(?: between| from| run)|\\b(?:is|are) not deterministic\\b|\\bsame seed\\b[^.\\n]{0,60}\\bdiffer"},
                                           {Trouble::wrong,
                                            "\\bwrong\\b|\\baccuracy (?:went|dropped|fell|drops|falls)\\b|incorrect|\\brubbish\\b|\\bnonsense\\b|gibberish|\\bNaNs?\\b|garbage|corrupt|\\bshifted\\b|cosine similarity|far from (?:it|the)|does(?:n't| not) match|\\b(?:results?|outputs?|numbers|numerical|gradients?|grads?|values?|accuracy|loss|logits?) mismatch|\\bmismatch(?:es|ed)? (?:in |of |with |between )?(?:the )?(?:results?|outputs?|gradients?|reference|eager|math|elements|cpu|unfused)|attends? across|\\bleaks? (?:across|into|between)|\\bstutter|\\brepeat(?:s|ed|ing) (?:the same )?(?:words|tokens)|\\bduplicated (?:words|tokens)|\\bbiased\\b|denormals|= ?0 exactly|other numbers|not respected|diverge|\\bInf\\b|inaccura|\\boff by\\b|nowhere near|too (?:large|small|big)\\b[^.\\n]{0,40}\\b(?:reference|compared)|"
-                                           "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a )?(?:reference|eager|math)"},
+                                           "\\b(?:max|abs|absolute|rel|relative)(?: abs\\w*)? err(?:or)?\\b|\\b(?:all|writes?|only|contains?|exactly) (?:exactly )?(?:zeros?|0\\.0)\\b|\\bzero gradients\\b|\\b(?:not|never) written\\b|\\bdeviat|\\bdiffers? from (?:the |a |my |our )?(?:\\w+ )?(?:reference|eager|math)"},
                                           {Trouble::memory,
                                            "out of memory|OutOfMemory|\\bOOM\\b(?:[^ ]|$| [^k])|memory (?:consumption|usage) (?:doubles|explodes|increases)|[GM]i?B of workspace|workspace of \\d|workspace_size\\(\\)[^\\n]{0,24}\\d"},
                                           {Trouble::crash,
@@ -233,6 +233,8 @@ void find_trouble(TextFacts& facts, std::string_view page) {
     each_match(words, page, [&, kind = kind](const std::string* match, size_t at) {
       if (kind == Trouble::compile_time && (!is_near_attention(page, at, match[0]) || is_of_dynamo(page, match[0])))
         return;
+      static const RE2 of_another_report("#\\d{2,6} (?:is|was|only|covers)\\b", exact_case());
+      if (is_of_kernel && has_words(sentence_at(page, at), of_another_report)) return;
       const bool is_no_failure = is_of_kernel && (is_of_another_kernel(page, at) || is_denied_trouble(page, at));
       said = said || is_question || (!is_contrast(page, at) && !is_no_failure);
     });

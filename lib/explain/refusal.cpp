@@ -142,8 +142,36 @@ std::string headline_of(Layer layer, const std::string& who) {
   return "";
 }
 
+namespace {
+
+// The gate of a gate's message: "torch".
+std::string framework_of(const Message& message) {
+  return message.id.substr(0, message.id.find(':'));
+}
+
+// Of several rules with the same words, the only one that the named release has; null: none, or several.
+const rules::FrameworkRule* rule_in_force(const Message& message, const std::vector<std::string>& frameworks) {
+  const std::string gate = framework_of(message) + "==";
+  std::vector<const rules::FrameworkRule*> rules = message.alike;
+  rules.insert(rules.begin(), message.rule);
+  for (const std::string& named : frameworks) {
+    if (!named.starts_with(gate) || !rules::release_numbers(named.substr(gate.size()))) continue;
+    std::erase_if(rules, [&](const auto* rule) { return !rules::is_in_force(rule->span, named.substr(gate.size())); });
+    return rules.size() == 1 ? rules.front() : nullptr;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Refusal refusal_of(const MessageHit& hit, const Named& named) {
   const Message& message = *hit.message;
+  if (!message.alike.empty())
+    if (const rules::FrameworkRule* rule = rule_in_force(message, named.frameworks)) {
+      const Message own = message_of(
+          *std::ranges::find(rules::framework_gates(), framework_of(message), &rules::FrameworkGate::framework), *rule);
+      return refusal_of({.message = &own, .match = 0, .place = hit.place}, named);
+    }
   Refusal refusal = of_message(message, hit.place, named);
   if (message.rule != nullptr) {
     auto values = values_said(message, hit.place.said);

@@ -22,10 +22,11 @@ ATTNPROBE_JSON(Refusal, id, layer, who, headline, said, line, first_line, times,
 /// The headline of a refusal that cuDNN's own reasons show.
 std::string headline_of(Layer layer, const std::string& who);
 
-/// The cuDNN versions and GPUs that a text names.
+/// The cuDNN versions, GPUs and frameworks ("torch==2.11.0") that a text names.
 struct Named {
   std::vector<CudnnVersion> versions;
   std::vector<int> sms;
+  std::vector<std::string> frameworks;
 };
 
 /// A message with its place in the text. Omits causes that cannot occur with anything that the text names.

@@ -43,7 +43,7 @@ const auto& operations() {
       {"a matrix product",
        "gemm\\b|\\bgemm(?:s|_|Ex|\\d)|cublasLt|cudnn_gemm|\\bbmm\\b|mm_fp[48]|scaled_mm|\\bNV ?FP4\\b|cudnn_generated_\\w*matmul"},
       {"a Fourier transform", "cufft|\\btorch\\.fft\\b"},
-      {"linear algebra", "\\bcu(?:solver|sparse)"},
+      {"linear algebra", "(?:^|[^-\\w])cu(?:solver|sparse)"},
       {"a CTC loss", "\\bctc_?loss\\b"},
       {"pooling", "cudnn_?pooling|\\b(?:max|avg)_?pool"},
       {"a recurrent network", "\\b(?:rnn|lstm|gru)\\b|cudnn_?rnn"},

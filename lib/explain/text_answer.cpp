@@ -302,7 +302,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
                     reason != nullptr ? -int64_t{reason->progress} : -static_cast<int64_t>(refusal.said.size())};
     ranked.emplace_back(rank, std::move(refusal));
   };
-  const Named named{cudnns_of(facts), facts.all_sms()};
+  const Named named{cudnns_of(facts), facts.all_sms(), facts.frameworks};
   for (const auto& hit : findings.messages)
     if (may_be_said(hit)) add(refusal_of(hit, named), hit.message->reason);
   drop_parts_of_longer_messages(ranked, facts.raised);

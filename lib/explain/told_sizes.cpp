@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <map>
 #include <string>
 
 #include "base/number.hpp"
@@ -217,6 +218,22 @@ void read_sizes(Reader& reader) {
       {"length", most_size, "\\b(\\d{1,4}k) (?:sequence length|sequences|context)\\b"},
       {"length", most_size, "\\blengths? (?:of |is |are )?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b"},
       {"length", most_size, "\\b(?:S|L|T|s) ?= ?(\\d{1,3}(?:,\\d{3})+|\\d{2,7})\\b", exact_case()}};
+  // "B=Hq=Hkv=Sq=1"
+  static const RE2 chain("\\b((?:\\w+ ?= ?){2,8})(\\d{1,6})\\b", exact_case()), name("(\\w+) ?=", exact_case());
+  static const std::map<std::string, const char*> chained = {
+      {"b", "batch"},     {"h", "heads_q"},     {"hq", "heads_q"},    {"hkv", "heads_kv"},    {"s", "seqlen_q"},
+      {"sq", "seqlen_q"}, {"skv", "seqlen_kv"}, {"d", "head_dim_qk"}, {"dqk", "head_dim_qk"}, {"dv", "head_dim_v"}};
+  reader.each(chain, [&](const std::string* words) {
+    const auto size = size_of(words[2]);
+    bool any = false;
+    each_match(name, words[1], [&](const std::string* one, size_t) {
+      std::string key = in_small_letters(one[1]);
+      std::erase(key, '_');
+      if (const auto field = chained.find(key); size && field != chained.end())
+        any = reader.set(field->second, *size) || any;
+    });
+    return any;
+  });
   // "8 heads x 320 frames x 64"
   static const RE2 of_one_line = any(
       "\\b(\\d{1,4}) heads ?(?:x|\\*|\u00d7) ?(\\d{1,7})(?: (?:frames|tokens|positions|queries))? ?(?:x|\\*|\u00d7) ?(\\d{2,4})\\b");

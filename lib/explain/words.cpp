@@ -34,7 +34,7 @@ std::string_view part_at(std::string_view text, size_t at, std::string_view mark
 const RE2& works_words() {
   static const RE2 works(
       "\\bruns? (?:it|through|fine|there)\\b|\\bruns\\b|\\bworks?(?: fine| well)?\\b|\\bworked\\b|(?:\\b(?:is|are|was|were)|it's) (?:fine|right|correct|"
-      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|(?:gradients|grads|outputs?|:) finite\\b|\\bran (?:fine|ok|through|right)\\b|(?:->|=>) ?(?:\\w+ )?(?:selected|trains|builds|ran|on|right|correct)\\b|\\btrains(?:[,.;)\\n]|$| fine| well| as well)|\\bhas run\\b|\\bnothing changed\\b|\u00e7a marche\\b|\\bfonctionne\\b|\\bfunktioniert\\b|\\bl\u00e4uft\\b|\\bfunciona\\b|\\xe6\\xb2\\xa1\\xe6\\x9c\\x89\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xb2\\xa1\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xad\\xa3\\xe5\\xb8\\xb8|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
+      "as fast|accepted|ok)\\b|\\b(?:fine|ok(?:ay)?|happy) on\\b|\\b(?:is|are|was) (?:happy|unaffected)\\b|\\bfinish(?:es)?\\b|\\bsucceed(?:s|ed)?\\b|\\bpass(?:es|ed)\\b|no problem|\\bthere (?:is|are) no NaNs?\\b|\\b(?:is|are) (?:clean|finite)\\b|(?:gradients|grads|outputs?|:) finite\\b|\\bran (?:fine|ok|through|right)\\b|(?:->|=>) ?(?:\\w+ )?(?:selected|trains|builds|ran|on|right|correct)\\b|\\btrains(?:[,.;)\\n]|$| fine| well| as well)|\\bhas run\\b|\\bNaNs? (?:are|is) gone\\b|\\bnothing changed\\b|\u00e7a marche\\b|\\bfonctionne\\b|\\bfunktioniert\\b|\\bl\u00e4uft\\b|\\bfunciona\\b|\\xe6\\xb2\\xa1\\xe6\\x9c\\x89\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xb2\\xa1\\xe9\\x97\\xae\\xe9\\xa2\\x98|\\xe6\\xad\\xa3\\xe5\\xb8\\xb8|\\b(?:also|prints) 0\\b|\\bwithout (?:an? |any )?(?:errors?|problems?|NaNs?|issues?|trouble)\\b|\\bno (?:issues?|errors?)\\b|\\btakes (?:it|them)\\b|"
       // A verdict in a list or a table: "H100: ok", "9.20 good, 9.21 hangs", "| passed |".
       "\\b(?:inference|forward|fprop|training|backward|bprop|bf16|fp16|fp8) ok\\b|(?:^|[:|=,>(-]|\\d) ?(?:ok(?:ay)?|good|yes|pass(?:ed)?|fine|supported|\xe2\x9c[\x93\x94\x85])\\s*(?:[,.;)|]|$)",
       any_case());
@@ -219,7 +219,8 @@ bool is_replaced(std::string_view text, size_t at, size_t size) {
   static const RE2 from(
       "\\b(?:went|moved|chang|switch|reduc|goes|going|lower|rais|cut|down)\\w*[^.;,\\n]{0,24}\\bfrom (?:an? |the )?$",
       any_case()),
-      to("^[^.;,\\n]{0,12}\\bto \\d", any_case()), unless("\\bunless (?:\\w+ )?$", any_case());
+      to("^[^.;,\\n]{0,12}\\bto \\d", any_case()),
+      unless("\\b(?:unless|fewer than|less than|more than|below) (?:\\w+ )?$", any_case());
   const std::string_view before = letters_before(text, at, 48);
   return has_words(before, unless) ||
          (has_words(before, from) && has_words(text.substr(std::min(at + size, text.size()), 32), to));

@@ -106,7 +106,7 @@ bool is_of_another_kernel(std::string_view text, size_t at);
 /// Whether the words at `at` state a requirement, not a fact: "requires A100 or H100 GPUs".
 bool is_demanded(std::string_view text, size_t at);
 
-/// Whether the words at `at`, of `size` letters, state a value of before, "from head dim 256 to 128", or an exception.
+/// Whether the words at `at`, of `size` letters, state a value of before, "from head dim 256 to 128", or a bound.
 bool is_replaced(std::string_view text, size_t at, size_t size);
 
 /// Whether the words are the unit of the number before them: " times", "%", " GiB".
