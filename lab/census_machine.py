@@ -13,8 +13,8 @@ import tarfile
 import time
 
 ROOT = pathlib.Path(os.environ.get("CENSUS_ROOT", "/tmp/census"))
-DEFAULTS = {"seeds": {}, "enough": 5050, "chunk": 1000, "census_until": 1380, "until": 1590, "timeout": 30, "slots": 4, "jobs": 4, "gpus": 0,
-            "try_more_at": 260}
+DEFAULTS = {"seeds": {}, "later": [], "enough": 5050, "chunk": 1000, "census_until": 1380, "until": 1590, "timeout": 30, "slots": 4, "jobs": 4,
+            "gpus": 0, "try_more_at": 260}
 FAILED = {"does_not_compile", "wrong_result", "error", "hung", "crashed"}
 
 
