@@ -33,6 +33,10 @@ def note(words):
         log.write(f"{uptime():.0f} {words}\n")
 
 
+def say_alive():
+    (ROOT / "alive").touch()
+
+
 def split(archives, folder, sizes):
     """Writes the archives as parts into FOLDER-0, FOLDER-1, …; returns the bytes that are left in each."""
     left, number = list(sizes), 0
