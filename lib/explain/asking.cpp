@@ -289,8 +289,8 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
     asked.assumed.push_back(fmt::format("cuDNN {}, which NVIDIA's builds replace", asked.result.cudnn_version.text()));
   complete(asked, facts, gates, with);
   // The command cannot express the other keys of a call.
-  static const std::set<std::string> of_call_only{"fp8_recipe", "call",      "kv_cache",          "backend_set",
-                                                  "enable_gqa", "mask_rank", "mask_requires_grad"};
+  static const std::set<std::string> of_call_only{"fp8_recipe",  "call",       "kv_cache",  "context_parallel",
+                                                  "backend_set", "enable_gqa", "mask_rank", "mask_requires_grad"};
   const bool is_of_call =
       std::ranges::any_of(told.call.items(), [](const auto& one) { return of_call_only.contains(one.key()); });
   if (gpu.is_old || is_of_call) asked.command.clear();

@@ -25,7 +25,7 @@ std::vector<int64_t> sizes_of(const std::string& list) {
 }
 
 void read_windows(Reader& reader, Json& mask) {
-  static const RE2 pair = any("window(?:_size)?['\"]? ?[=:]? ?\\(? ?(-?\\d+), ?(-?\\d+) ?\\)?");
+  static const RE2 pair = any("window(?:[_-]size)?['\"]? ?[=:]? ?\\(? ?(-?\\d+), ?(-?\\d+) ?\\)?");
   static const RE2 sides =
       any("\\b(\\d+) (?:keys |tokens )?(?:to the )?left ?(?:and|/|,) ?(\\d+) (?:keys |tokens )?(?:to the )?right");
   static const RE2 left = any(
@@ -170,6 +170,22 @@ std::string ToldQuestion::read_as() const {
 
 namespace {
 
+// Of Transformer Engine's attention over several GPUs.
+void read_context_parallelism(Reader& reader) {
+  static const RE2
+      parallel = any(
+          "\\bcontext[-_ ]parallel(?:ism)?\\b|\\bcontext[-_]parallel[-_]size\\W{1,3}(?:[2-9]|\\d{2,})|\\bcp_size ?= ?[2-9]"),
+      one = any("\\bcontext[-_]parallel[-_]size\\W{1,3}1\\b"), exchange("\\b(p2p|a2a\\+p2p|a2a|all_gather)\\b");
+  if (has_words(reader.rest(), one) || !reader.says(parallel)) return;
+  std::string told;
+  if (!RE2::PartialMatch(piece(reader.rest()), exchange, &told)) {
+    told = "p2p";
+    reader.question.assumed.emplace_back("cp_comm_type p2p");
+  }
+  reader.question.call["context_parallel"] = true;
+  reader.question.call["cp_comm_type"] = told;
+}
+
 void read_fields(Reader& reader, std::string_view page, const TextFacts& facts) {
   choose_framework(reader.question, page, facts);
   ToldQuestion& question = reader.question;
@@ -193,6 +209,7 @@ void read_fields(Reader& reader, std::string_view page, const TextFacts& facts) 
     question.call["is_training"] = false;
     reader.set("pass", "fprop");
   }
+  if (is_engine) read_context_parallelism(reader);
   static const RE2
       prefill = any("prefill"),
       of_cudnn = any(

@@ -186,7 +186,7 @@ void read_sizes(Reader& reader) {
        "\\b(?:d_qk|D|d|Dh) ?= ?(\\d{2,4})\\b|\\bd_qk (\\d{2,4})\\b|\\bd ?(64|80|96|112|128|160|192|256)\\b",
        exact_case()},
       {"heads_kv", 1024,
-       "\\b(?:h_?kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_gqa_groups|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
+       "\\b(?:h_?kv|h_k) ?= ?(\\d{1,4})\\b|\\b(\\d{1,4}) (?:kv|k/v|key[ /-]value|key) heads?\\b|\\b(?:num_(?:kv|key_value)_heads|num_gqa_groups|num[-_]query[-_]groups|num_heads_(?:kv|k)|n_kv_heads|kv[_ ]heads|heads_kv)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"heads_q", 1024,
        "\\b(?:num_(?:attention_|query_|q_)?heads(?:_q)?|h_?q|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
       {"heads_q", 1024, "\\b[Hh] ?= ?(\\d{1,4})\\b", exact_case()},
@@ -276,6 +276,17 @@ void read_sizes(Reader& reader) {
     if (field == "block" && reader.says(paged) && reader.set("paged", Json{{"block_size", 64}}))
       reader.question.assumed.emplace_back(assumed_pages);
   }
+  // "--hidden-size 5120 --num-attention-heads 40"
+  static const RE2 width = any(
+      "\\b(?:hidden[-_ ]size|d[-_]model|embed(?:ding)?[-_ ]dim(?:ension)?|n_embd|model[-_ ]dim(?:ension)?)\\W{1,4}(\\d{3,6})\\b");
+  const auto heads = std::ranges::find(reader.question.fields, "heads_q", &ToldField::field);
+  if (reader.question.tells("head_dim_qk") || heads == reader.question.fields.end()) return;
+  const auto count = heads->value.get<int64_t>();
+  reader.each(width, [&](const std::string* words) {
+    constexpr int64_t most_head_dim = 1024;
+    const auto all = size_of(words[1]);
+    return all && *all % count == 0 && *all / count <= most_head_dim && reader.set("head_dim_qk", *all / count);
+  });
 }
 
 }  // namespace attnprobe::explain

@@ -126,6 +126,8 @@ TEST_CASE("Of several values, the refused one is asked about, but none of before
   CHECK(
       read_in("q = [1,16,1024,64] fp16, cuDNN attention on an H100, torch 2.15, refused. dropout=0.1 only in training")
           .find("dropout") == std::string::npos);
+  CHECK(read_in("cuDNN attention on an H100 fails: hidden size 5120, 40 heads, bf16") ==
+        "dtype bf16, heads_q 40, head_dim_qk 128 (line 1)");
   CHECK(read_in("cuDNN attention fails on half of an A100, d=64, 4096 tokens").find("f16") == std::string::npos);
 }
 
@@ -133,6 +135,9 @@ TEST_CASE("What only a program's gate asks is read from prose and source", "[exp
   check_ids({
       {"TransformerEngine 2.10, RTX 4090, inference with InferenceParams: FusedAttention is never used.",
        "transformer-engine:kv_cache_sm89"},
+      {"torchrun pretrain_gpt.py --num-attention-heads 40 --num-query-groups 8 --seq-length 32768 --context-parallel-size "
+       "4 --cp-comm-type p2p --window-size 4095,0 --bf16\nH200s, TE 2.15: FusedAttention is disabled.",
+       "transformer-engine:cp_window"},
       {"torch 2.10.0, A100\nq = torch.randn(1, 12, 256, 64, device=\"cuda\", dtype=torch.bfloat16)\nbias = "
        "torch.nn.Parameter(torch.zeros(1, 12, 256, 256, device=\"cuda\"))\n# q: (1, 12, 256, 64)\n"
        "with sdpa_kernel(SDPBackend.CUDNN_ATTENTION):\n    F.scaled_dot_product_attention(q, q, q, attn_mask=bias)\n"
