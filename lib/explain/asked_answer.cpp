@@ -40,9 +40,9 @@ bool is_free(const answer::Answer& result) {
 
 // Whether the message's call reaches that layer according to every answer. Prose may leave out what a gate refuses.
 bool contradicts(const Asked& asked, const Refusal& message, const TextFacts& facts) {
-  if (!asked.untold.empty() || !asked.depends_on.empty() || !asked.unread.empty() || asked.has_cases ||
-      facts.has_several_cudnns || message.layer < Layer::cudnn_engine || cudnns_told(facts).empty() ||
-      !is_free(asked.result))
+  if (facts.has_several_gpus || !asked.untold.empty() || !asked.depends_on.empty() || !asked.unread.empty() ||
+      asked.has_cases || facts.has_several_cudnns || message.layer < Layer::cudnn_engine ||
+      cudnns_told(facts).empty() || !is_free(asked.result))
     return false;
   if (message.layer == Layer::framework) return asked.is_whole_call && !asked.result.frameworks.empty();
   return !asked.result.by_rule && !asked.is_other_cudnn;
@@ -95,7 +95,7 @@ bool has_each_cudnn(const rules::KnownBug& bug, const Asked& asked, const TextFa
 
 // Known bugs with these symptoms; bugs of this exact call first.
 void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
-  if (facts.is_same_elsewhere) return;
+  if (facts.is_same_elsewhere || (facts.runs_another && must_be_selected(asked))) return;
   for (const auto& bug : asked.bugs) {
     if (!names_place_of(bug, facts) || !has_each_cudnn(bug, asked, facts)) continue;
     const bool concerns = std::any_of(asked.result.warnings.begin(), asked.result.warnings.end(),
@@ -279,7 +279,8 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     } else if (facts.trouble == Trouble::compile_time) {
       found = plans_of(asked, facts);
       if (!asked.untold.empty()) answer.asked = answer.command = "";
-    } else if (message == nullptr && asked.is_established) {
+    } else if (message == nullptr && asked.is_established &&
+               (facts.other_operations.empty() || facts.asks_support || facts.runs_another)) {
       // A refusal of mostly assumed values answers only a text that speaks of a refusal.
       if (!may_be_refused)
         found = not_involved(asked, facts);

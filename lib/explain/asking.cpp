@@ -118,32 +118,29 @@ namespace {
 
 // Of several GPUs, the text is about the first one that refuses it, or that has a bug with the text's symptom. Returns
 // the others if all of them support it.
-std::vector<std::string> choose_gpu(ChosenGpu& gpu, const answer::Question& question, const TextFacts& facts,
+std::vector<std::string> choose_gpu(ChosenGpu& gpu, const std::vector<answer::Question>& cases, const TextFacts& facts,
                                     const std::vector<rules::ChosenGate>& gates, const AskWith& with,
                                     std::vector<std::string>& assumed) {
   constexpr size_t most = 4;
   if (!facts.has_several_gpus || facts.gpus.size() > most) return {};
   std::vector<gpu::Target> targets;
   for (const auto& id : facts.gpus) targets.push_back(gpu::simulated_targets(id).front());
-  std::vector<std::string> takers;
-  const gpu::Target* obstructed = nullptr;
-  for (const auto& result : put({question}, targets, facts, gates, with)) {
+  std::set<std::string> obstructed;
+  for (const auto& result : put(cases, targets, facts, gates, with)) {
     const bool has_bug = is_failure(facts.trouble) && std::ranges::any_of(result.warnings, [&](const auto& bug) {
                            return shows_so(bug, facts.trouble);
                          });
-    if (refusals_of(result).empty() && !has_bug)
-      takers.push_back(result.target.id);
-    else if (obstructed == nullptr)
-      obstructed = &*std::ranges::find(targets, result.target.id, &gpu::Target::id);
+    if (has_bug || !refusals_of(result).empty()) obstructed.insert(result.target.id);
   }
-  if (obstructed != nullptr) {
-    gpu.target = *obstructed;
-    if (!takers.empty())
-      assumed.push_back(fmt::format("it is about {} (not refused on {})", gpu.target.id, fmt::join(takers, ", ")));
-    return {};
-  }
-  std::erase(takers, gpu.target.id);
-  return takers;
+  const auto first = std::ranges::find_if(targets, [&](const auto& one) { return obstructed.contains(one.id); });
+  if (first != targets.end()) gpu.target = *first;
+  std::vector<std::string> takers;
+  for (const gpu::Target& one : targets)
+    if (!obstructed.contains(one.id) && one.id != gpu.target.id) takers.push_back(one.id);
+  if (first == targets.end()) return takers;
+  if (!takers.empty())
+    assumed.push_back(fmt::format("it is about {} (not refused on {})", gpu.target.id, fmt::join(takers, ", ")));
+  return {};
 }
 
 }  // namespace
@@ -154,26 +151,21 @@ std::string in_words(const ToldField& one) {
   return fmt::format("{} {} (line {})", one.field, text_of(one.value), one.line);
 }
 
-// If the text has several values of a field, it is about the refused one. Null: it is about the first.
-template <class Put>
-const ToldField* refused_case(const ToldQuestion& told, const Json& fields, const answer::Question& first, Put&& put) {
-  std::vector<answer::Question> questions = {first};
-  std::vector<const ToldField*> asked;
+// The question with another value of the text.
+struct OtherCase {
+  const ToldField* field;
+  answer::Question question;
+};
+
+std::vector<OtherCase> other_cases(const ToldQuestion& told, const Json& fields) {
+  std::vector<OtherCase> cases;
   for (const ToldField& one : told.others) {
     if (one.field.starts_with("seqlen")) continue;  // it may be of queries, of keys or of both
     Json others = fields;
     others[one.field] = one.value;
-    const auto question = question_of(others, told);
-    if (!question) continue;
-    questions.push_back(*question);
-    asked.push_back(&one);
+    if (auto question = question_of(others, told)) cases.push_back({&one, std::move(*question)});
   }
-  if (asked.empty()) return nullptr;
-  const std::vector<answer::Answer> results = put(questions);
-  if (results.size() != questions.size() || !refusals_of(results.front()).empty()) return nullptr;
-  for (size_t i = 0; i < asked.size(); ++i)
-    if (!refusals_of(results[i + 1]).empty()) return asked[i];
-  return nullptr;
+  return cases;
 }
 
 }  // namespace
@@ -211,12 +203,20 @@ std::optional<Asked> ask(const ToldQuestion& told, const TextFacts& facts, const
   }
   if (!question) return std::nullopt;
   const auto gates = gates_of(told);
-  const auto also_on = choose_gpu(gpu, *question, facts, gates, with, assumed);
-  if (const ToldField* other = refused_case(
-          told, fields, *question, [&](const auto& asked) { return put(asked, {gpu.target}, facts, gates, with); })) {
-    fields[other->field] = other->value;
-    question = question_of(fields, told);
-    assumed.insert(assumed.begin(), "it is about " + in_words(*other));
+  const std::vector<OtherCase> cases = other_cases(told, fields);
+  std::vector<answer::Question> all_cases = {*question};
+  for (const OtherCase& one : cases) all_cases.push_back(one.question);
+  const auto also_on = choose_gpu(gpu, all_cases, facts, gates, with, assumed);
+  // If the text has several values of a field, it is about the refused one.
+  if (!cases.empty()) {
+    const auto results = put(all_cases, {gpu.target}, facts, gates, with);
+    const auto refused = std::ranges::find_if(results, [](const auto& one) { return !refusals_of(one).empty(); });
+    if (refused != results.end() && refused != results.begin()) {
+      const OtherCase& other = cases[static_cast<size_t>(refused - results.begin()) - 1];
+      fields[other.field->field] = other.field->value;
+      question = other.question;
+      assumed.insert(assumed.begin(), "it is about " + in_words(*other.field));
+    }
   }
   std::vector<answer::Question> questions = {*question};
   std::vector<Variant> variants;

@@ -57,6 +57,17 @@ bool has_several_versions(const PlacedFacts& place) {
   return place.facts.speaks_of_cudnn && !place.facts.versions.empty() && minors.size() > 1;
 }
 
+// PyTorch's builds for another CUDA than the package index's have another cuDNN. Source: the requirements of these wheels.
+void add_cudnn_of_build(PlacedFacts& place, const frameworks::NamedRelease& release) {
+  static constexpr struct {
+    std::string_view release, build, cudnn;
+  } builds[] = {{"2.7.", "+cu128", "9.7.1"}, {"2.9.", "+cu130", "9.13.0"}, {"2.10.", "+cu130", "9.15.1"}};
+  if (release.framework != std::string_view("torch") || !place.facts.versions.empty()) return;
+  for (const auto& one : builds)
+    if (release.version.starts_with(one.release) && release.build.starts_with(one.build))
+      place.add(place.facts.versions, std::string(one.cudnn), release.at);
+}
+
 // "bumped jax to 0.6.2", but not "we cannot upgrade jax to 0.6.2"
 bool is_moved_to(const PlacedFacts& place, const frameworks::NamedRelease& release, size_t number) {
   static const RE2 to_this("\\bto v?$", any_case()),
@@ -157,6 +168,7 @@ void add_versions(PlacedFacts& place) {
     }
     place.add(is_left ? place.frameworks : place.facts.frameworks, named, release.at);
     if (release.build.find(".nv") != std::string::npos) place.facts.nvidia_builds.insert(named);
+    if (!is_left) add_cudnn_of_build(place, release);
   }
 }
 

@@ -25,7 +25,7 @@ void add_gpus(PlacedFacts& place) {
       any_case());
   // Short names also have other meanings, so they count only after the vendor's name or an article.
   static const RE2 short_names(
-      "(?:NVIDIA|Tesla|\\b[Ee]in(?:e[rmn]?)?|\\b[Dd]e[rmn]|\\b[Aa]uf|\\b[Ss]ur|\\b[Uu]ne?|\\xe3\\x81\\xae|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\b[Tt]o|\\bGB|[.,(|/;:]|(?:^|\\n)|\\d ?x) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
+      "(?:NVIDIA|Tesla|\\b[Ee]in(?:e[rmn]?)?|\\b[Dd]e[rmn]|\\b[Aa]uf|\\b[Ss]ur|\\b[Uu]ne?|\\xe3\\x81\\xae|\\b[Oo]n|\\b[Aa]n?|[Gg][Pp][Uu]:?|\\b[Mm]y|\\b[Oo]ur|\\b[Tt]he|\\b[Nn]ew|\\b[Tt]o|\\bColab-?|\\bGB|[.,(|/;:]|(?:^|\\n)|\\d ?x) ?((?:[ALTV]\\d{1,3}G?|[345]0[5-9]0(?: Ti)?)\\b)",
       exact_case());
   static const RE2 family(
       "\\b(?:[Oo]n|[Mm]y|[Oo]ur|[Aa]n?) (?:an? )?(Volta|Turing|Ampere|Ada|Hopper)\\b|\\b(Volta|Turing|Ampere|Ada|Hopper|volta|turing|ampere|ada|hopper) (?:card|GPU|gpu|node|machine|device)s?\\b",

@@ -139,11 +139,16 @@ void find_raised(TextFacts& facts, std::string_view page) {
   raised.name = raised.program->name;
   const auto& parts = raised.program->to_cudnn;
   static const RE2 of_cudnn("cudnn", any_case());
+  static const RE2 part_of_torch("\\btorch[./](onnx|jit|export|package|hub|utils[./]data)\\b", exact_case());
+  std::string folder;
+  const bool is_of_part = RE2::PartialMatch(raised.path.empty() ? raised.message : raised.path, part_of_torch, &folder);
+  if (is_of_part) raised.name = "torch." + folder;
   raised.is_of_python_code = !raised.path.empty() && is_of_python_code(raised.message);
-  raised.is_outside = !has_words(raised.message, of_cudnn) &&
-                      (raised.is_of_python_code || std::ranges::none_of(parts, [&](const std::string& part) {
-                         return part == "*" || raised.path.find(part) != std::string::npos;
-                       }));
+  raised.is_outside =
+      !has_words(raised.message, of_cudnn) &&
+      (raised.is_of_python_code || is_of_part || std::ranges::none_of(parts, [&](const std::string& part) {
+         return part == "*" || raised.path.find(part) != std::string::npos;
+       }));
 }
 
 // Whether the words deny a failure: "it does not hang", "whether results are wrong".
@@ -169,6 +174,18 @@ bool is_near_attention(std::string_view page, size_t at, std::string_view words)
          (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
 }
 
+// Whether a refusal is of attention or a GPU, by its sentence or the one before.
+bool is_refused_attention(std::string_view page, size_t at) {
+  static const RE2 attention(
+      "cudnn|sdpa|attention|\\battn|fmha|flash|fused|backend|kernel|\\bgraph|engine|plan\\b|head|\\bd ?= ?\\d|\\bmask|\\bbias\\b|dropout|window|fp8|causal|decod|prefill|train|backward|forward|gradient|"
+      "\\b[AHBLT]\\d{1,3}S?\\b|\\bRTX\\b|\\bsm_?\\d|Hopper|Ampere|Blackwell|\\bthd\\b|packed|ragged|page",
+      any_case());
+  const std::string_view sentence = sentence_at(page, at);
+  const std::string_view before = trim(page.substr(0, static_cast<size_t>(sentence.data() - page.data())));
+  return has_words(sentence, attention) ||
+         (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
+}
+
 // torch.compile compiles again, not cuDNN.
 bool is_of_dynamo(std::string_view page, std::string_view words) {
   static const RE2 compiles("recompil", any_case()), dynamo("torch\\.compile|_dynamo", any_case()),
@@ -182,7 +199,7 @@ bool runs_another(std::string_view page) {
       "\\b(?:still|never|not|no longer) (?:(?:run|use|using|pick|chose|choose|choosing|taking|take|took|go|call|select|show|see|saw|reach|get)\\w* )?(?:on |in |with |to |through |by )?(?:the )?(?:cudnn|fused ?attention)(?:[.,;:!?)\\s]*$|[.,;:!?)\\n]| (?:and|but|at|on|in|for|when|although|even|attention|kernels?|any)\\b)|\\bcudnn\\b[^.,\\n]{0,24}(?:is|are|was|were)(?:n't| not) (?:being )?(?:used|picked|chosen|selected|called|taken)\\b|"
       "(?:cudnn|fused ?attention)[^.\\n]{0,32}\\b(?:skipped|ignored|unavailable)\\b|(?:cudnn|fused ?attention),? (?:is )?never\\b|\\bskip(?:s|ped) (?:cudnn|fused)|"
       "\\b(?:shows?|used?|uses|runs?|takes|picks|chooses|sees|gets|falls? (?:back )?(?:to|through)) (?:only |the |always )?(?:flash|FA-?\\d|math|efficient|xla|unfused)|"
-      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\b(?:flash|math)(?: attention| kernels?)? (?:always|every time|each time)|\\b(?:it's|is|was) (?:always|still|only) (?:the )?(?:flash|math|efficient|FA-?\\d)|\\border (?:is |was )?(?:being )?(?:ignored|not (?:respected|kept))\\b|\\binstead of cudnn|\\bexpected cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
+      "\\b(?:flash|math|efficient|FA-?\\d|unfused|xla)\\w* (?:kernel |attention )?(?:is used|runs|was used|wins)\\b|\\b(?:flash|math)(?: attention| kernels?)? (?:always|every time|each time)|\\b(?:it's|is|was) (?:always|still|only) (?:the )?(?:flash|math|efficient|FA-?\\d)|\\border (?:is |was )?(?:being )?(?:ignored|not (?:respected|kept))\\b|\\binstead of (?:the )?cudnn|\\bexpected cudnn|\\bis unfused\\b|\\bsays flash|\\bstill flash",
       any_case()),
       switched_off(
           "\\b(?:disabled|switched off|turned off) cudnn|enable_cudnn_sdp\\(False|cudnn (?:is |was )?(?:disabled|switched off|turned off)",
@@ -238,6 +255,7 @@ void find_trouble(TextFacts& facts, std::string_view page) {
         return;
       static const RE2 of_another_report("#\\d{2,6} (?:is|was|only|covers)\\b", exact_case());
       if (is_of_kernel && has_words(sentence_at(page, at), of_another_report)) return;
+      if (kind == Trouble::refused && !is_refused_attention(page, at)) return;
       const bool is_no_failure = is_of_kernel && (is_of_another_kernel(page, at) || is_denied_trouble(page, at));
       said = said || is_question || (!is_contrast(page, at) && !is_no_failure);
     });
@@ -260,8 +278,11 @@ void find_operation(TextFacts& facts, std::string_view page) {
     const size_t begin = std::min(page.find('\n', at), page.size() - 1) + 1;
     next = page.substr(begin, std::min(page.find('\n', begin), page.size()) - begin);
   });
+  static const RE2 convolution("cudnn-conv|__cudnn\\$conv", exact_case()), fused("__cudnn\\$fmha", exact_case());
+  if (has_words(page, convolution) && !has_words(page, fused)) facts.speaks_of_attention = false;
   static const RE2 fourier("\\bCUFFT_\\w+|\\bcuFFT error\\b", exact_case());
-  const bool is_of_line = has_words(page, fourier) || (has_words(next, code) && is_of_another_operation(next));
+  const bool is_of_line = has_words(page, fourier) || is_of_another_operation(facts.raised.message) ||
+                          (has_words(next, code) && is_of_another_operation(next));
   if (!facts.other_operations.empty() && (is_of_line || is_of_another_operation(innermost)))
     facts.speaks_of_attention = false;
 }

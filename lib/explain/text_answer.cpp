@@ -162,8 +162,12 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
   refusal.times = 1;
   refusal.means = fmt::format("Known by {}.", raised.how);
   if (const std::string conflict = gpu_conflict(raised.message, facts); !conflict.empty()) refusal.causes = {conflict};
+  static const RE2 memory("OutOfMemory|out of memory", any_case());
   refusal.next =
-      raised.is_of_python_code
+      has_words(raised.message, memory)
+          ? "a smaller batch or shorter sequences; the frame shows which tensor did not fit"
+      : raised.name.starts_with("torch.") ? ""
+      : raised.is_of_python_code
           ? fmt::format("releases of {} and its packages that fit together, or a report to its authors", raised.name)
           : raised.program->instead;
   refusal.source = "the text itself";

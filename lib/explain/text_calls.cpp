@@ -8,11 +8,13 @@
 #include "ask/by_rule.hpp"
 #include "base/error.hpp"
 #include "base/number.hpp"
+#include "explain/asking_cudnn.hpp"
 #include "explain/words.hpp"
 #include "frameworks/calls/call_questions.hpp"
 #include "frameworks/calls/framework_calls.hpp"
 #include "frameworks/calls/named_releases.hpp"
 #include "frameworks/transformer_engine/calls.hpp"
+#include "gpu/catalogue.hpp"
 #include "rules/framework_gates.hpp"
 
 namespace attnprobe::explain {
@@ -135,18 +137,32 @@ bool explains(AnsweredCall& answer, const ReadCall& call, const Besides& besides
   return true;
 }
 
+// Of several GPUs, the text is about the first one that refuses a call.
+void choose_gpu(ChosenGpu& gpu, const std::vector<ReadCall>& calls, const TextFacts& facts, const AskWith& with) try {
+  for (const std::string& id : facts.gpus)
+    for (const ReadCall& call : calls) {
+      const gpu::Target target = gpu::simulated_targets(id).front();
+      const auto results = put(call.questions, {target}, facts, {gate_for(call.release)}, with);
+      if (std::ranges::all_of(results, [](const answer::Answer& one) { return refusals_of(one).empty(); })) continue;
+      gpu.target = target;
+      return;
+    }
+} catch (const Error&) {
+}
+
 }  // namespace
 
 std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& facts, const TextAnswer& besides,
                                        const AskWith& with) {
   if (facts.is_of_other_makers()) return {};
-  const ChosenGpu gpu = gpu_of(facts);
+  ChosenGpu gpu = gpu_of(facts);
   std::vector<ReadCall> calls;
   if (!facts.has_error || gpu.is_named || names_a_device(text)) calls = calls_of(Caller::torch, text);
   for (auto& call : calls_of(Caller::jax, text)) calls.push_back(std::move(call));
   const auto cudnn = facts.versions.empty() ? std::nullopt : CudnnVersion::parse(facts.versions.front());
   for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(asking::newest_version())))
     calls.push_back(std::move(call));
+  if (facts.has_several_gpus) choose_gpu(gpu, calls, facts, with);
   const Besides said(text, facts, besides);
   std::vector<AnsweredCall> answers;
   for (const ReadCall& call : calls) try {

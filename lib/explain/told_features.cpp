@@ -13,7 +13,7 @@ namespace attnprobe::explain {
 
 void read_types(Reader& reader) {
   static const Worded<const char*> types[] = {{"fp8_e5m2", "e5m2"},
-                                              {"fp8_e4m3", "\\bfp8\\b|\\bfloat8|e4m3|\\bmxfp8"},
+                                              {"fp8_e4m3", "\\bfp8\\b|\\bfp8_dpa ?= ?True|\\bfloat8|e4m3|\\bmxfp8"},
                                               {"bf16", "\\bbf16\\b|bfloat16"},
                                               {"f16", "\\bf(?:p|loat)?16\\b|\\bhalf(?: precision|[^ \\w]| [^o]|$)"},
                                               {"f32", "\\bf(?:p|loat)?32\\b|single precision"}};

@@ -59,7 +59,7 @@ void read_call_of_torch(ToldQuestion& question, std::string_view page) {
       call("\\b(?:scaled_dot_product_attention|F\\.sdpa)\\( ?\\w+(?:\\.\\w+)* ?, ?\\w+[^).]*\\)", any_case()),
       grouped("enable_gqa", any_case()),
       mask_grad(
-          "\\battn_mask[^.\\n]{0,24}\\b(?:needs?|requires?|with) (?:a )?grad|\\b(?:attn_mask|bias)(?:\\.| has )requires_grad ?= ?True",
+          "\\battn_mask[^.\\n]{0,24}\\b(?:needs?|requires?|with) (?:a )?grad|\\b(?:attn_mask|bias)(?:\\.| has )requires_grad ?= ?True|\\battn_mask\\b[^.\\n]{0,60}\\brequires_grad ?= ?True",
           any_case());
   std::string kernels;
   if (RE2::PartialMatch(piece(page), set, &kernels) && has_words(kernels, ours) && !has_words(page, priority))

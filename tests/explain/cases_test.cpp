@@ -1,4 +1,5 @@
 // Short reports with several facts, of which only some are the failing call's. Each row has the answer's id.
+#include <algorithm>
 #include <string>
 
 #include "answer_to_text.hpp"
@@ -129,6 +130,33 @@ TEST_CASE("Of several values, the refused one is asked about, but none of before
   CHECK(read_in("cuDNN attention on an H100 fails: hidden size 5120, 40 heads, bf16") ==
         "dtype bf16, heads_q 40, head_dim_qk 128 (line 1)");
   CHECK(read_in("cuDNN attention fails on half of an A100, d=64, 4096 tokens").find("f16") == std::string::npos);
+}
+
+TEST_CASE("A refusal of something else is no refusal of attention", "[explain]") {
+  check_ids({
+      {"RuntimeError: cuDNN error: CUDNN_STATUS_BAD_PARAM (in _cudnn_rnn)\nLSTM with attention, head_dim 64, dropout 0.2, "
+       "GTX 1080, torch 2.3. Which parameter is bad?",
+       "status-bad-param"},
+      {"torch.onnx.errors.UnsupportedOperatorError: Exporting 'aten::scaled_dot_product_attention' is not supported.\n"
+       "torch 2.1, heads 12 x 64, Jetson Orin. Does it export with cudnn sdp off?",
+       "raised-outside"},
+      {"torch 2.13, H100, sdpa: overfitting with attention dropout 0.1. Should I go up to 0.3?", ""},
+      {"Failed to determine best cudnn convolution algorithm for %cudnn-conv.3 f32[64,64,112,112], __cudnn$convForward: "
+       "CUDNN_STATUS_EXECUTION_FAILED. ViT with self-attention, RTX 3080.",
+       "status-execution-failed"},
+  });
+}
+
+TEST_CASE("Of several GPUs, a call is asked about on the one that refuses it", "[explain]") {
+  CHECK(
+      id_for(
+          "fp8 attention training on H100, TE 2.16, cuDNN 9.16. Model A: 16 heads of 128 -> FusedAttention is selected. "
+          "Model B: 32 heads of 64, seq 2048, causal, bshd, delayed scaling, falls back to unfused. The B200 trains both. "
+          "Is it the number of heads?") == "transformer-engine:table_fp8_shape");
+  // PyTorch's build for CUDA 12.8 has another cuDNN than the package index's.
+  const auto build = asked_answer_to("torch 2.7.1+cu128, RTX 5090, cudnn attention, bf16, d=64: refused");
+  CHECK(
+      std::ranges::any_of(build.told, [](const auto& fact) { return fact.find("cuDNN 9.7.1") != std::string::npos; }));
 }
 
 TEST_CASE("What only a program's gate asks is read from prose and source", "[explain]") {
