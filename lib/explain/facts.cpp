@@ -130,6 +130,16 @@ void add_versions(PlacedFacts& place) {
       std::stable_partition(versions.begin(), versions.end(), [&](const auto& one) { return one == version; });
   });
   add_bare_versions(place);
+  // "after upgrading to 9.23.1"
+  static const RE2 upgraded(
+      "\\b(?:after|since) (?:the |we |i )?(?:upgrad|updat|switch|mov)\\w* (?:\\w+ ){0,2}to (?:cudnn )?v?(9\\.\\d{1,2}\\.\\d{1,2})\\b",
+      any_case());
+  each_match(upgraded, place.text, [&](const std::string* words, size_t at) {
+    if (!place.facts.speaks_of_cudnn || sentence_at(place.text, at).ends_with('?')) return;
+    std::erase(place.facts.versions, words[1]);
+    place.facts.versions.insert(place.facts.versions.begin(), words[1]);
+    place.facts.lines.emplace(words[1], place.first_line - 1 + line_at(place.page, at));
+  });
   place.facts.has_several_cudnns = place.facts.has_several_cudnns || has_several_versions(place);
   static const RE2 frontends(
       "\\b(?:cudnn[-_ ]?frontend|FE)(?: C\\+\\+| version| at| @| Python)?[ :=v]{1,3}(1\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",

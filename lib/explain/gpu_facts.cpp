@@ -86,8 +86,9 @@ void add_gpus(PlacedFacts& place) {
   for (const auto& [at, id, is_left] : found) place.add(is_left ? place.gpus : place.facts.gpus, id, at);
   for (const Worded<int>& one : series)
     each_match(one.words, place.text, [&](const std::string* name, size_t at) {
-      if (gpu::find(name[1]) == nullptr && !is_demanded(place.text, at) && !is_left_behind(place, at))
-        add_fact(place.facts.sms, one.key);
+      if (gpu::find(name[1]) != nullptr || is_demanded(place.text, at) || is_left_behind(place, at)) return;
+      add_fact(place.facts.sms, one.key);
+      place.facts.has_several_gpus = place.facts.has_several_gpus || !present.empty();
     });
   static const RE2 others(
       "\\b(ZLUDA|(?:AMD )?Radeon(?: (?:RX|Pro|VII))?(?: \\d{3,4}(?: ?XTX?| ?GRE)?)?|(?:RX ?)?[5-9]\\d00 ?XTX?|RX ?[5-9]\\d00|gfx\\d{3,4}[a-z]?|Instinct|"

@@ -65,7 +65,7 @@ void read_types(Reader& reader) {
       backward = any(
           "(?:\\b|_)backward|\\bbwd\\b|\\bbprop\\b|\\bgradients?\\b|\\bjax\\.grad\\b|\\bvalue_and_grad\\b|\\bd[QKV]\\b|\\bd_?(?:bias|sinks?)\\b|\\bgrad_(?:[qkv]|query|key|value)\\b|\\bgrads\\b|\\b[qkv]\\.grad\\b"),
       training = any(
-          "(?:^|[^-\\w])training(?:[^ \\w]|$| (?:[^cijs]|c[^o]|i[^m]|j[^o]|s[^e]))|\\b(?:can|do|does|could|to|we|i) (?:i |we |it |you |one )?train\\b|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
+          "(?:^|[^-\\w])training(?:[^ \\w]|$| (?:[^cijs]|c[^o]|i[^m]|j[^o]|s[^e]))|\\b(?:can|do|does|could|to|we|i) (?:i |we |it |you |one )?train\\b|\\btrainieren\\b|\\bentra(?:\u00ee|i)n(?:er|ement)\\b|\\bentren(?:ar|amiento)\\b|\u8bad\u7ec3|\u5b66\u7fd2|\u043e\u0431\u0443\u0447(?:\u0435\u043d|\u0430\u0442\u044c)|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
   static const RE2
       forward_said = any("(?:^|[^.\\w])(?:forward(?: pass)?|fprop)(?:[^(\\w.=]|\\.\\s|$)"),

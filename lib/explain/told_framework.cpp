@@ -64,8 +64,8 @@ void read_call_of_torch(ToldQuestion& question, std::string_view page) {
   std::string kernels;
   if (RE2::PartialMatch(piece(page), set, &kernels) && has_words(kernels, ours) && !has_words(page, priority))
     question.call["backend_set"] = true;
-  else if (!has_words(page, others) &&
-           (has_words(page, only) || (has_words(page, any_cudnn) && has_words(page, none_left))))
+  else if (has_words(page, only) ||
+           (!has_words(page, others) && has_words(page, any_cudnn) && has_words(page, none_left)))
     for (const char* key : {"flash_sdp_enabled", "mem_efficient_sdp_enabled", "math_sdp_enabled"})
       question.call[key] = false;
   if (has_words(page, call) && !has_words(page, grouped)) question.call["enable_gqa"] = false;

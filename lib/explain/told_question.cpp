@@ -74,7 +74,8 @@ void read_mask(Reader& reader) {
                    kv_lengths = any("key lengths?(?: are| of|:)? (\\d[\\d, ]*(?:and \\d+)?)");
   static const RE2 packed = any(
       "\\bthd(?:_(?:thd|bshd|sbhd))*\\b|\\bpacked (?:sequences?|layout|batch|input|\\(|document)|sequence packing|\\bpacking\\b|\\bvar-?len|\\bragged|\\bcu_seq_?lens?(?:_\\w+)?(?: ?= ?(?:[^N\\s]|N[^o])|[^\\w =]| [^=]|$)|\\bjagged\\b|cumulative (?:sequence )?lengths");
-  static const RE2 assigned = any("\\b(?:is_)?causal[`'\"]{0,2} ?(?:= ?(\\w+)|: ?(true|false|none|no|yes|0|1)\\b)");
+  static const RE2 assigned = any(
+      "\\b(?:is_)?causal[`'\"]{0,2} ?(?:= ?(\\w+)|: ?(true|false|none|no|yes|0|1)\\b|\\? ?(no|yes)\\b| (false|true)\\b)");
   reader.each(assigned, [](const std::string* words) {  // another value than true is not read as a mask
     const std::string value = in_small_letters(first_group(words));
     return value != "true" && value != "1" && value != "yes";

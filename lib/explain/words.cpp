@@ -134,7 +134,7 @@ bool is_denied(std::string_view text, size_t at, size_t size) {
       "\\b(?:removed|dropped|disabled|got rid of) (?:an? |the |any |our |my |all )?)[`'\"]?$",
       any_case()),
       after(
-          "^\\w*[`'\"]{0,2}(?: (?:is|are|was|were))? (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not (?:set|used|enabled|on|passed|given|there|needed|involved|active)\\b|"
+          "^\\w*[`'\"]{0,2}(?: (?:mask(?:ing)?|is|are|was|were))* (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not (?:set|used|enabled|on|passed|given|there|needed|involved|active)\\b|"
           "^\\w* (?:ebenfalls |auch |sowieso )?nicht\\b|^\\w*[`'\"]{0,2} ?(?:=|==|:) ?[`'\"]?(?:False|None|no|off|0(?:\\.0+)?)\\b(?:[^.\\d]|\\.\\s|\\.?$)",
           any_case());
   // Of a list: "no dropout, bias or sink".
