@@ -132,7 +132,7 @@ void add_versions(PlacedFacts& place) {
   add_bare_versions(place);
   // "after upgrading to 9.23.1"
   static const RE2 upgraded(
-      "\\b(?:after|since) (?:the |we |i )?(?:upgrad|updat|switch|mov)\\w* (?:\\w+ ){0,2}to (?:cudnn )?v?(9\\.\\d{1,2}\\.\\d{1,2})\\b",
+      "\\b(?:after|since) (?:the |we |i )?(?:upgrad|update|updating|switch|mov)\\w* (?:\\w+ ){0,2}to (?:cudnn )?v?(9\\.\\d{1,2}\\.\\d{1,2})\\b",
       any_case());
   each_match(upgraded, place.text, [&](const std::string* words, size_t at) {
     if (!place.facts.speaks_of_cudnn || sentence_at(place.text, at).ends_with('?')) return;
