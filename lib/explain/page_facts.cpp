@@ -301,12 +301,15 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
       any_case());
   facts.is_slow_each_call = facts.trouble == Trouble::compile_time && has_words(page, each_call);
   static const RE2 elsewhere(
-      "\\b(?:same|identical(?:ly)?|also|just as)\\b[^.\\n]{0,60}\\b(?:math|flash\\w*|eager|without cudnn|memory[- ]efficient|xformers)\\b|"
-      "\\b(?:math backend|math|flash\\w*|eager|without cudnn|cudnn (?:is )?(?:disabled|off))\\b[^.\\n]{0,60}\\b(?:same|identical(?:ly)?|also|too|just as|as well|likewise)\\b",
+      "\\b(?:same|identical(?:ly)?|also|just as)\\b[^.;\\n]{0,60}\\b(?:math|flash\\w*|eager|without cudnn|memory[- ]efficient|xformers)\\b|"
+      "\\b(?:math backend|math|flash\\w*|eager|without cudnn|cudnn (?:is )?(?:disabled|off))\\b[^.;\\n]{0,60}\\b(?:same|identical(?:ly)?|also|too|just as|as well|likewise)\\b",
       any_case());
   if (is_failure(facts.trouble) || facts.trouble == Trouble::varies)
-    each_match(elsewhere, page, [&](const std::string*, size_t at) {
-      facts.is_same_elsewhere = facts.is_same_elsewhere || !is_contrast(page, at);
+    each_match(elsewhere, page, [&](const std::string* words, size_t at) {
+      static const RE2 of_input("\\bsame (?:code|inputs?|batch|script|data|call|model|config|shapes?|tensors?)\\b",
+                                any_case());
+      facts.is_same_elsewhere = facts.is_same_elsewhere ||
+                                (!is_contrast(page, at) && !has_words(page.substr(at, words[0].size() + 12), of_input));
     });
   // Headings and questions of an issue's form are not the writer's.
   static const RE2 question("(?m)^(?:[^#*\\n][^\\n]{0,400})?\\?(?:\\s|$)", exact_case()),
@@ -367,8 +370,9 @@ void add_facts_of_page(TextFacts& facts, std::string_view page) {
 
 bool TextFacts::may_be_refused() const {
   if (is_failure(trouble) || trouble == Trouble::varies || trouble == Trouble::memory) return false;
-  static const RE2 words("cudnn|attention|attn|\\bsdpa?\\b|execution plan|engine|backend", any_case());
-  return raised.message.empty() || has_words(raised.message, words);
+  static const RE2 words("cudnn|attention|\\battn\\b|attn_mask|\\bsdpa?\\b|execution plan|engine|backend", any_case()),
+      of_imports("^\\S{0,12} ?(?:ImportError|ModuleNotFoundError)\\b", exact_case());
+  return raised.message.empty() || (has_words(raised.message, words) && !has_words(raised.message, of_imports));
 }
 
 std::string gpu_conflict(std::string_view message, const TextFacts& facts) {

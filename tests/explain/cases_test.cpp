@@ -140,6 +140,15 @@ TEST_CASE("A refusal of something else is no refusal of attention", "[explain]")
       {"torch.onnx.errors.UnsupportedOperatorError: Exporting 'aten::scaled_dot_product_attention' is not supported.\n"
        "torch 2.1, heads 12 x 64, Jetson Orin. Does it export with cudnn sdp off?",
        "raised-outside"},
+      {"RuntimeError: p.attn_bias_ptr is not correctly aligned\ntorch 2.4, A10G, q (2, 8, 4096, 40), a sliced mask",
+       "torch-efficient-bias"},
+      {"ImportError: cannot import name x from torch.nn.attention\ntorch 2.9, RTX 4090, head_dim 256, sdpa. Why?", ""},
+      {"torch 2.14, cuDNN 9.24, H100, bf16, sdpa, boolean mask, 512 queries, 1088 keys, d=64: dQ is NaN. We suspected rows "
+       "that are fully masked, but there are none.",
+       "bprop_negative_lse_hopper"},
+      {"torch 2.11.0, cuDNN 9.19, B200, bf16, sdpa, decode of one query, 28 query heads and 4 kv heads of 128: the output is wrong, it does not match "
+       "the math backend with the same inputs.",
+       "decode_kv_heads_blackwell"},
       {"torch 2.13, H100, sdpa: overfitting with attention dropout 0.1. Should I go up to 0.3?", ""},
       {"Failed to determine best cudnn convolution algorithm for %cudnn-conv.3 f32[64,64,112,112], __cudnn$convForward: "
        "CUDNN_STATUS_EXECUTION_FAILED. ViT with self-attention, RTX 3080.",
