@@ -107,6 +107,11 @@ void add_bugs(TextAnswer& answer, const Asked& asked, const TextFacts& facts) {
                            [](const BugInText& bug) { return std::pair(!bug.is_strong, !bug.only_if.empty()); });
 }
 
+// Whether a message tells of a normal event.
+bool has_note(const TextAnswer& answer) {
+  return std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
+}
+
 // Whether the page has one of the settings with which a program selects cuDNN: "implementation='cudnn'".
 bool names_setting(std::string_view page, const std::vector<rules::GateAnswer>& gates) {
   static const RE2 setting("([A-Za-z_.]*[A-Z_]\\w+(?:=['\"]?\\w+['\"]?)?|\\w+=['\"]\\w+['\"])");
@@ -150,9 +155,7 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
   // A release that runs no call on cuDNN answers only a text that wants cuDNN.
   const auto& gates = asked->result.frameworks;
   const bool is_for_all = !gates.empty() && refuses_any_call(gates.front());
-  const bool is_noted =
-      std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
-  if (is_for_all && !is_failure(facts.trouble) && (is_noted || !facts.is_on_cudnn)) return;
+  if (is_for_all && !is_failure(facts.trouble) && (has_note(answer) || !facts.is_on_cudnn)) return;
   // A set of kernels has no order.
   asked->is_selected = !question.call.contains("backend_set") &&
                        (!facts.kernels.empty() || names_setting(page, asked->result.frameworks));
@@ -303,10 +306,9 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const bool is_whole = !is_of_order && !asked.is_partial && !facts.is_unreleased && !facts.has_several_cudnns &&
                           (!facts.has_several_gpus || !asked.also_on.empty()) && facts.other_gpus.empty() &&
                           (facts.other_operations.empty() || facts.asks_support);
-    const bool is_noted =
-        std::ranges::any_of(answer.refusals, [](const Refusal& one) { return one.kind == MessageKind::note; });
-    if (!found && message == nullptr && is_whole && !is_noted && (is_told(asked) || is_general || is_not_selected) &&
-        asked.depends_on.empty() && is_free(asked.result) && may_be_refused &&
+    if (!found && message == nullptr && is_whole && !has_note(answer) &&
+        (is_told(asked) || is_general || is_not_selected) && asked.depends_on.empty() && is_free(asked.result) &&
+        may_be_refused &&
         (asks_it || is_not_selected ||
          (facts.trouble == Trouble::slow && asked.untold.size() <= 1 && facts.other_operations.empty())))
       found = accepted(asked, facts);

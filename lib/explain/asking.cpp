@@ -1,5 +1,4 @@
 #include "explain/asking_cudnn.hpp"
-#include "explain/question_fields.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,6 +11,7 @@
 
 #include "ask/by_rule.hpp"
 #include "base/error.hpp"
+#include "explain/question_fields.hpp"
 #include "gpu/catalogue.hpp"
 
 namespace attnprobe::explain {

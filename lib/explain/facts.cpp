@@ -57,6 +57,13 @@ bool has_several_versions(const PlacedFacts& place) {
   return place.facts.speaks_of_cudnn && !place.facts.versions.empty() && minors.size() > 1;
 }
 
+// The one that the text is about comes first.
+void put_first(PlacedFacts& place, std::vector<std::string>& list, const std::string& fact, size_t at) {
+  std::erase(list, fact);
+  list.insert(list.begin(), fact);
+  place.facts.lines.emplace(fact, place.first_line - 1 + line_at(place.page, at));
+}
+
 // PyTorch's builds for another CUDA than the package index's have another cuDNN. Source: the requirements of these wheels.
 void add_cudnn_of_build(PlacedFacts& place, const frameworks::NamedRelease& release) {
   static constexpr struct {
@@ -136,9 +143,7 @@ void add_versions(PlacedFacts& place) {
       any_case());
   each_match(upgraded, place.text, [&](const std::string* words, size_t at) {
     if (!place.facts.speaks_of_cudnn || sentence_at(place.text, at).ends_with('?')) return;
-    std::erase(place.facts.versions, words[1]);
-    place.facts.versions.insert(place.facts.versions.begin(), words[1]);
-    place.facts.lines.emplace(words[1], place.first_line - 1 + line_at(place.page, at));
+    put_first(place, place.facts.versions, words[1], at);
   });
   place.facts.has_several_cudnns = place.facts.has_several_cudnns || has_several_versions(place);
   static const RE2 frontends(
@@ -172,9 +177,7 @@ void add_versions(PlacedFacts& place) {
     const std::string named = release.framework + "==" + release.version;
     // The release that the text is about comes first.
     if (!place.facts.frameworks.empty() && is_moved_to(place, release, end - release.version.size())) {
-      std::erase(place.facts.frameworks, named);
-      place.facts.frameworks.insert(place.facts.frameworks.begin(), named);
-      place.facts.lines.emplace(named, place.first_line - 1 + line_at(place.page, release.at));
+      put_first(place, place.facts.frameworks, named, release.at);
     }
     place.add(is_left ? place.frameworks : place.facts.frameworks, named, release.at);
     if (release.build.find(".nv") != std::string::npos) place.facts.nvidia_builds.insert(named);

@@ -159,6 +159,13 @@ bool is_denied_trouble(std::string_view page, size_t at) {
   return has_words(letters_before(page, at, 48), denial);
 }
 
+// Whether the sentence there, or the one before, has these words.
+bool is_said_here_or_before(std::string_view page, size_t at, const RE2& words) {
+  const std::string_view sentence = sentence_at(page, at);
+  const std::string_view before = trim(page.substr(0, static_cast<size_t>(sentence.data() - page.data())));
+  return has_words(sentence, words) || (!before.empty() && has_words(sentence_at(before, before.size() - 1), words));
+}
+
 // Whether the words are about attention, or the sentence or one next to it: many programs compile. Tokens are of it.
 bool is_near_attention(std::string_view page, size_t at, std::string_view words) {
   constexpr size_t reach = 320;
@@ -166,12 +173,11 @@ bool is_near_attention(std::string_view page, size_t at, std::string_view words)
       of_models("\\btoken\\b|\\bRSS\\b|\\b(?:RAM|memory)\\b", any_case());
   if (has_words(words, of_models))
     return has_words(letters_before(page, at, reach), attention) || has_words(page.substr(at, reach), attention);
-  const std::string_view sentence = sentence_at(page, at);
-  const auto begin = static_cast<size_t>(sentence.data() - page.data());
-  const std::string_view before = trim(page.substr(0, begin)), after = trim(page.substr(begin + sentence.size()));
   static const RE2 of_calls("\\bcudnn_?[A-Z]\\w+|run_cudnn\\w*|\\bsdpa", exact_case());
-  return has_words(sentence, attention) || (!after.empty() && has_words(sentence_at(after, 0), of_calls)) ||
-         (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
+  const std::string_view sentence = sentence_at(page, at);
+  const std::string_view after =
+      trim(page.substr(static_cast<size_t>(sentence.data() - page.data()) + sentence.size()));
+  return is_said_here_or_before(page, at, attention) || (!after.empty() && has_words(sentence_at(after, 0), of_calls));
 }
 
 // Whether a refusal is of attention or a GPU, by its sentence or the one before.
@@ -180,10 +186,7 @@ bool is_refused_attention(std::string_view page, size_t at) {
       "cudnn|sdpa|attention|\\battn|fmha|flash|fused|backend|kernel|\\bgraph|engine|plan\\b|head|\\bd ?= ?\\d|\\bmask|\\bbias\\b|dropout|window|fp8|causal|decod|prefill|train|backward|forward|gradient|"
       "\\b[AHBLT]\\d{1,3}S?\\b|\\bRTX\\b|\\bsm_?\\d|Hopper|Ampere|Blackwell|\\bthd\\b|packed|ragged|page",
       any_case());
-  const std::string_view sentence = sentence_at(page, at);
-  const std::string_view before = trim(page.substr(0, static_cast<size_t>(sentence.data() - page.data())));
-  return has_words(sentence, attention) ||
-         (!before.empty() && has_words(sentence_at(before, before.size() - 1), attention));
+  return is_said_here_or_before(page, at, attention);
 }
 
 // torch.compile compiles again, not cuDNN.

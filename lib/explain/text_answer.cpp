@@ -200,9 +200,9 @@ std::string said_to_end(const Refusal& refusal) {
   return refusal.line.substr(begin, std::max(end - begin, refusal.said.size()));
 }
 
-// "No available kernel", "No … backend is available", "No CUDA GPUs": the lines before it give the reason for each kernel. The last
-// one is cuDNN's, so that its advice is the answer's.
-void take_reasons_of_kernels(std::vector<Refusal>& refusals) {
+// "No available kernel", "No … backend is available" and "No CUDA GPUs" are consequences: earlier lines give the reasons.
+// Of several kernels, the last reason is cuDNN's, so that its advice is the answer's.
+void take_earlier_reasons(std::vector<Refusal>& refusals) {
   if (refusals.empty()) return;
   Refusal& first = refusals.front();
   const bool is_no_gpu = first.id == "install-no-gpu";
@@ -339,7 +339,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   for (Refusal& refusal : answer.refusals)
     if (const std::string conflict = gpu_conflict(refusal.line, facts); !conflict.empty() && refusal.causes.empty())
       refusal.causes.push_back(conflict);
-  take_reasons_of_kernels(answer.refusals);
+  take_earlier_reasons(answer.refusals);
   if (auto gpu = other_makers_gpu(facts, answer.refusals)) {
     // A library that cannot be loaded comes first.
     std::erase_if(answer.refusals, [](const Refusal& one) { return one.layer != Layer::environment; });

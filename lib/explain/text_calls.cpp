@@ -139,14 +139,15 @@ bool explains(AnsweredCall& answer, const ReadCall& call, const Besides& besides
 
 // Of several GPUs, the text is about the first one that refuses a call.
 void choose_gpu(ChosenGpu& gpu, const std::vector<ReadCall>& calls, const TextFacts& facts, const AskWith& with) try {
-  for (const std::string& id : facts.gpus)
+  for (const std::string& id : facts.gpus) {
+    const gpu::Target target = gpu::simulated_targets(id).front();
     for (const ReadCall& call : calls) {
-      const gpu::Target target = gpu::simulated_targets(id).front();
       const auto results = put(call.questions, {target}, facts, {gate_for(call.release)}, with);
       if (std::ranges::all_of(results, [](const answer::Answer& one) { return refusals_of(one).empty(); })) continue;
       gpu.target = target;
       return;
     }
+  }
 } catch (const Error&) {
 }
 

@@ -53,7 +53,7 @@ void read_types(Reader& reader) {
   static const RE2 of_weights = any(
       "(?:quantization|kv[_-]cache[_-]dtype|load[_-]format)\\W{1,3}fp8\\w*|\\bfp8[ -](?:weights|checkpoints?|kv[ _-]cache|models?)\\b");
   reader.each(of_weights, [](const std::string*) { return true; });
-  // Transformer Engine's recipe, whose attention stays in 16 bits.
+  // With this recipe, Transformer Engine computes attention in 16 bits.
   static const RE2 without_fp8 = any("\\bfp8_dpa\\W{1,3}False"), fp8 = any("\\bfp8\\w*");
   if (has_words(reader.rest(), without_fp8)) reader.each(fp8, [](const std::string*) { return true; });
   for (const bool states : {true, false})

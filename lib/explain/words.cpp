@@ -220,9 +220,9 @@ bool is_replaced(std::string_view text, size_t at, size_t size) {
       "\\b(?:went|moved|chang|switch|reduc|goes|going|lower|rais|cut|down)\\w*[^.;,\\n]{0,24}\\bfrom (?:an? |the )?$",
       any_case()),
       to("^[^.;,\\n]{0,12}\\bto \\d", any_case()),
-      unless("\\b(?:unless|fewer than|less than|more than|below) (?:\\w+ )?$", any_case());
+      bound("\\b(?:unless|fewer than|less than|more than|below) (?:\\w+ )?$", any_case());
   const std::string_view before = letters_before(text, at, 48);
-  return has_words(before, unless) ||
+  return has_words(before, bound) ||
          (has_words(before, from) && has_words(text.substr(std::min(at + size, text.size()), 32), to));
 }
 

@@ -132,7 +132,7 @@ TEST_CASE("Of several values, the refused one is asked about, but none of before
   CHECK(read_in("cuDNN attention fails on half of an A100, d=64, 4096 tokens").find("f16") == std::string::npos);
 }
 
-TEST_CASE("A refusal of something else is no refusal of attention", "[explain]") {
+TEST_CASE("A refusal by another program is not taken for one of attention", "[explain]") {
   check_ids({
       {"RuntimeError: cuDNN error: CUDNN_STATUS_BAD_PARAM (in _cudnn_rnn)\nLSTM with attention, head_dim 64, dropout 0.2, "
        "GTX 1080, torch 2.3. Which parameter is bad?",
