@@ -126,6 +126,20 @@ bool names_setting(std::string_view page, const std::vector<rules::GateAnswer>& 
   });
 }
 
+// Whether the same rule as in the message refuses, with the message's numbers: few facts are enough then.
+bool refuses_as(const Refusal& message, const answer::Answer& result) {
+  static const RE2 number("\\d+");
+  return std::ranges::any_of(result.frameworks, [&](const rules::GateAnswer& gate) {
+    bool is_same = std::ranges::any_of(gate.refusals, [&](const rules::GateRefusal& refusal) {
+      return message.id == gate.framework + ":" + refusal.id;
+    });
+    each_match(number, message.means, [&](const std::string* found, size_t) {
+      is_same = is_same && gate.text.find(found[0]) != std::string::npos;
+    });
+    return is_same;
+  });
+}
+
 void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_view page, const TextFacts& facts,
                   const AskWith& with) {
   const bool asks = !question.fields.empty() && (facts.speaks_of_cudnn || !question.framework.empty());
@@ -149,9 +163,10 @@ void add_question(TextAnswer& answer, const ToldQuestion& question, std::string_
                               ((message->layer == Layer::framework && !facts.frameworks.empty()) ||
                                (message->layer == Layer::cudnn_frontend && !facts.versions.empty()));
   const int64_t needed = message != nullptr && message->says_why && !is_placed_gate ? 2 : 1;
-  if (message != nullptr && !is_symptom && !is_refused_there && sizes < needed) return;
+  const bool is_enough = message == nullptr || is_symptom || is_refused_there || sizes >= needed;
+  if (!is_enough && !is_placed_gate) return;
   auto asked = ask(question, facts, with);
-  if (!asked) return;
+  if (!asked || (!is_enough && !refuses_as(*message, asked->result))) return;
   // A release that runs no call on cuDNN answers only a text that wants cuDNN.
   const auto& gates = asked->result.frameworks;
   const bool is_for_all = !gates.empty() && refuses_any_call(gates.front());
@@ -306,7 +321,8 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
     const bool is_whole = !is_of_order && !asked.is_partial && !facts.is_unreleased && !facts.has_several_cudnns &&
                           (!facts.has_several_gpus || !asked.also_on.empty()) && facts.other_gpus.empty() &&
                           (facts.other_operations.empty() || facts.asks_support);
-    if (!found && message == nullptr && is_whole && !has_note(answer) &&
+    // An error that no message explains has a cause that was not found.
+    if (!found && message == nullptr && is_whole && !has_note(answer) && !facts.has_error &&
         (is_told(asked) || is_general || is_not_selected) && asked.depends_on.empty() && is_free(asked.result) &&
         may_be_refused &&
         (asks_it || is_not_selected ||

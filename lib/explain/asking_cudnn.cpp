@@ -66,26 +66,6 @@ bool shows_so(const rules::KnownBug& bug, Trouble trouble) {
          });
 }
 
-std::string fitting_gpu(const answer::Question& question, const answer::Answer& refused,
-                        const std::vector<rules::ChosenGate>& gates) {
-  static constexpr std::pair<const char*, const char*> named[] = {{"h100", "Hopper"}, {"b200", "datacenter Blackwell"}};
-  if (refused.requirements.empty()) return "";
-  const auto rule = std::ranges::find(rules::requirement_rules(), refused.requirements.front().id,
-                                      [](const rules::RequirementRule& one) { return one.entry.id; });
-  if (rule == rules::requirement_rules().end() || rule->sm.is_null()) return "";
-  std::string fitting;
-  for (const auto& [id, name] : named) {
-    const auto target = gpu::simulated_targets(id).front();
-    if (!rules::holds(rule->sm, {{"sm", target.sm}})) return "";  // the need itself names the other one
-    const auto other =
-        asking::answer_by_rule({question}, {target}, refused.cudnn_version, options_for(gates)).results.front();
-    if (!other.requirements.empty()) continue;
-    if (!fitting.empty()) return "";
-    fitting = name;
-  }
-  return fitting;
-}
-
 FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& target,
                        const std::vector<rules::ChosenGate>& gates) {
   FirstCudnn first;
@@ -118,6 +98,33 @@ FirstCudnn first_cudnn(const answer::Question& question, const gpu::Target& targ
   }
   if (!run.empty()) first.excepted.push_back(run.front() + " and newer");
   return first;
+}
+
+std::string fitting_gpu(const answer::Question& question, const answer::Answer& refused,
+                        const std::vector<rules::ChosenGate>& gates) {
+  static constexpr std::pair<const char*, const char*> named[] = {{"h100", "Hopper"}, {"b200", "datacenter Blackwell"}};
+  if (refused.requirements.empty()) return "";
+  const auto rule = std::ranges::find(rules::requirement_rules(), refused.requirements.front().id,
+                                      [](const rules::RequirementRule& one) { return one.entry.id; });
+  if (rule == rules::requirement_rules().end() || rule->sm.is_null()) return "";
+  std::string fitting, with_newer;
+  CudnnVersion least;
+  for (const auto& [id, name] : named) {
+    const auto target = gpu::simulated_targets(id).front();
+    if (!rules::holds(rule->sm, {{"sm", target.sm}})) return "";  // the need itself names the other one
+    const auto other =
+        asking::answer_by_rule({question}, {target}, refused.cudnn_version, options_for(gates)).results.front();
+    if (!other.requirements.empty()) {
+      const CudnnVersion first = first_cudnn(question, target, gates).version;
+      if (first < refused.cudnn_version || (least.is_known() && least <= first)) continue;
+      with_newer = fmt::format("{} with cuDNN {} or newer", name, first.text());
+      least = first;
+      continue;
+    }
+    if (!fitting.empty()) return "";
+    fitting = name;
+  }
+  return fitting.empty() ? with_newer : fitting;
 }
 
 CudnnVersion lifting_version(const answer::Question& question, const answer::Answer& refused,

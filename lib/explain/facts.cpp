@@ -133,7 +133,7 @@ void add_versions(PlacedFacts& place) {
     place.add(place.facts.versions, version, at);
     // The process itself says so, whatever is installed.
     std::vector<std::string>& versions = place.facts.versions;
-    if (words[0].find("GetVersion") != std::string::npos)
+    if (words[0].find("GetVersion") != std::string::npos || words[0].starts_with("cudnn.version()"))
       std::stable_partition(versions.begin(), versions.end(), [&](const auto& one) { return one == version; });
   });
   add_bare_versions(place);

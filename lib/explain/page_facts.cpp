@@ -272,7 +272,9 @@ void find_trouble(TextFacts& facts, std::string_view page) {
 // The innermost function of a trace decides whether it is about attention, or the line there: "gemm_base.py:3534 in
 // _cudnn_gemm_fp8", "out = self.lstm(x)".
 void find_operation(TextFacts& facts, std::string_view page) {
-  static const RE2 frame("(?m)(?:, line \\d+, in |\\.py:\\d+ in |\\.py:\\d+\\(|\\.py\\(\\d+\\): )(\\w+)", exact_case()),
+  static const RE2 frame(
+      "(?m)(?:, line \\d+, in |\\.py\"?,? line \\d+,? (?:in )?|\\.py:\\d+ in |\\.py:\\d+\\(|\\.py\\(\\d+\\): )(\\w+)",
+      exact_case()),
       code("^[\\w., ]*[=(]|\\w\\(", exact_case());
   std::string innermost;
   std::string_view next;  // the line after it

@@ -60,6 +60,9 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
   if (outermost < Layer::cudnn_engine) return std::nullopt;
   for (const auto& gate : result.frameworks) {
     if (!is_kept_off(gate) || outermost < Layer::framework) continue;
+    // No release helps a GPU that no cuDNN serves.
+    if (refuses_any_call(gate) && result.root_cause && result.root_cause->category == answer::Category::arch_mismatch)
+      continue;
     const rules::GateRefusal& first = gate.refusals.front();
     // A refusal without an exception only chooses another kernel.
     Refusal refusal = reading(fmt::format("{}:{}", gate.framework, first.id), Layer::framework, gate.title,

@@ -182,9 +182,11 @@ Refusal refusal_of(const MessageHit& hit, const Named& named) {
   return refusal;
 }
 
-bool may_be_said(const MessageHit& hit) {
+bool may_be_said(const MessageHit& hit, std::string_view page) {
   if (hit.message->rule == nullptr) return true;
   Json known = Json::object();
+  static const RE2 only_warns("\\bwarn_only ?= ?True", exact_case());
+  if (has_words(page, only_warns)) known["deterministic_algorithms"] = false;
   for (const auto& [key, value] : values_said(*hit.message, hit.place.said))
     if (const auto number = parse_number<int64_t>(value)) known[key] = *number;
   const auto may_refuse = [&](const rules::FrameworkRule* rule) { return rules::may_hold(rule->when, known); };

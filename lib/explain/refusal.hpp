@@ -33,7 +33,7 @@ struct Named {
 Refusal refusal_of(const MessageHit& hit, const Named& named = {});
 
 /// Whether the rule of a gate's message can refuse the values in the message: two rules may share their words.
-bool may_be_said(const MessageHit& hit);
+bool may_be_said(const MessageHit& hit, std::string_view page);
 
 /// A known problem that the page's words match, with the line of the first word.
 Refusal refusal_of_report(const Message& report, std::string_view page);

@@ -120,10 +120,22 @@ bool is_founded(const Refusal& refusal, const TextFacts& facts) {
 bool is_quoted_in_passing(const Refusal& refusal, const TextFacts& facts) {
   static const RE2 skipped("\\bskip(?:ped|s|ping)?\\b|\\bxfail(?:ed)?\\b", any_case());
   static const RE2 after_a_word("[a-z] [\"']$", exact_case());
+  // "I read about CUDNN_STATUS_…", "saw \"CUDNN_STATUS_…\" mentioned"
+  static const RE2 read_about(
+      "\\b(?:read|heard|hear|talk\\w*|posts?|threads?|articles?) (?:\\w+ )?(?:about|of|on) [\"'`]?$", any_case()),
+      mentioned("^\\w*[\"'`]? (?:was |is |being |got )?mentioned\\b", any_case());
   static const RE2 reported("(?:Error|Exception|Warning|ERROR|WARN\\w*|INFO|DEBUG)\\b|^\\W*[EWF]\\d{4} ", exact_case());
   const bool is_other_trouble = facts.trouble == Trouble::wrong || facts.trouble == Trouble::varies;
   const size_t at = refusal.line.find(refusal.said);
   if (at != std::string::npos && has_words(refusal.line.substr(0, at), skipped)) return true;
+  if (at != std::string::npos && (has_words(refusal.line.substr(0, at), read_about) ||
+                                  has_words(refusal.line.substr(at + refusal.said.size()), mentioned)))
+    return true;
+  // Another program's module raised an error; this is not in an error's line.
+  if (facts.raised.is_outside && !refusal.in_log && is_bare_status(refusal) &&
+      refusal.first_line != facts.raised.line && refusal.layer != Layer::environment &&
+      !has_words(refusal.line, reported))
+    return true;
   if (!is_other_trouble || has_words(refusal.line, reported)) return false;
   return at != std::string::npos && has_words(refusal.line.substr(0, at), after_a_word);
 }
@@ -157,16 +169,21 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
   if (raised.program == nullptr || !raised.is_outside) return std::nullopt;
   Refusal refusal = reading("raised-outside", Layer::framework, raised.name,
                             fmt::format("{} raised this; cuDNN was not involved", raised.name));
+  // A kernel of any library may be what the others wait for.
+  static const RE2 waited("timeout|timed out", any_case());
+  if (has_words(raised.message, waited)) refusal.headline = fmt::format("{} waited in vain", raised.name);
   refusal.said = refusal.line = raised.message;
   refusal.first_line = raised.line;
   refusal.times = 1;
   refusal.means = fmt::format("Known by {}.", raised.how);
   if (const std::string conflict = gpu_conflict(raised.message, facts); !conflict.empty()) refusal.causes = {conflict};
   static const RE2 memory("OutOfMemory|out of memory", any_case());
+  // Another attention does not help a tokenizer.
+  static const RE2 elsewhere("tokenizer|processor|checkpoint|safetensors|download|repository|connection", any_case());
   refusal.next =
       has_words(raised.message, memory)
           ? "a smaller batch or shorter sequences; the frame shows which tensor did not fit"
-      : raised.name.starts_with("torch.") ? ""
+      : raised.name.starts_with("torch.") || has_words(raised.message, elsewhere) ? ""
       : raised.is_of_python_code
           ? fmt::format("releases of {} and its packages that fit together, or a report to its authors", raised.name)
           : raised.program->instead;
@@ -308,7 +325,7 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   };
   const Named named{cudnns_of(facts), facts.all_sms(), facts.frameworks};
   for (const auto& hit : findings.messages)
-    if (may_be_said(hit)) add(refusal_of(hit, named), hit.message->reason);
+    if (may_be_said(hit, findings.pasted)) add(refusal_of(hit, named), hit.message->reason);
   drop_parts_of_longer_messages(ranked, facts.raised);
   rank_behind_what_they_hand_on(ranked);
   std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

@@ -40,7 +40,7 @@ void read_types(Reader& reader) {
   reader.each(of_queries, [&](const std::string* found) { return set_type(found[1]); });
   static const RE2 of_output = any(
       "\\b(bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32) (?:out(?:put)?s?|O)\\b|\\b(?:output|O|out) (?:is |stays |comes )?(?:in|as|of type|dtype) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b|"
-      "\\bo_dtype ?[=:] ?(\\w+)|\\b(?:output|O) (?:is|stays) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b");
+      "\\boutput (bf16|fp16|float16|bfloat16)\\b|\\bo_dtype ?[=:] ?(\\w+)|\\b(?:output|O) (?:is|stays) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b");
   reader.each(of_output, [&](const std::string* found) {
     for (const auto& [name, words] : types)
       if (has_words(first_group(found), words)) return reader.set("o_dtype", name);
@@ -160,6 +160,23 @@ void read_score_modifier(Reader& reader) {
     reader.question.assumed.emplace_back("a score modifier with tanh");
 }
 
+// "a bool mask of shape (8, 512, 512)", "attn_mask: torch.Size([2, 256])". Sizes count if the text has the lengths.
+void read_mask_shape(Reader& reader) {
+  ToldQuestion& question = reader.question;
+  if (!question.framework.starts_with("torch")) return;
+  static const RE2 shape = any("mask\\b[^\\[(\\n.;]{0,32}(?:\\(?\\[|\\()((?:\\d+, ?){1,3}\\d+)[\\])]"), size("\\d+");
+  reader.each(shape, [&](const std::string* words) {
+    std::vector<int64_t> sizes;
+    each_match(size, words[1], [&](const std::string* one, size_t) { sizes.push_back(number_in(one[0])); });
+    if (sizes.size() < 4) question.call["mask_rank"] = sizes.size();
+    if (sizes.size() != 3 && question.tells("seqlen_q")) {
+      question.call["mask_rows"] = sizes[sizes.size() - 2];
+      question.call["mask_columns"] = sizes.back();
+    }
+    return true;
+  });
+}
+
 }  // namespace
 
 void read_features(Reader& reader) {
@@ -172,13 +189,20 @@ void read_features(Reader& reader) {
       boolean = any("\\bbool(?:ean)? (?:attention )?masks?\\b|\\bmasks?\\b[^.;\\n]{0,24}(?:\\b|_)bool(?:ean)? tensor"),
       softcap =
           any("soft[- _]?cap\\w*(?: ?(?:of|is|set|to|=|:|\\())* ?(\\d+(?:\\.\\d+)?)|\\bcap ?= ?(\\d+(?:\\.\\d+)?)"),
-      dropout = any("dropout(?:_p|_rate| probability| rate)?(?: ?(?:of|is|=|:))* ?\\(?(0?\\.\\d+)");
-  static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b");
+      dropout =
+          any("(?:dropout|\\battn_p?drop)(?:_p|_rate|_prob| probability| rate)?(?: ?(?:of|is|=|:))* ?\\(?(0?\\.\\d+)");
+  // PyTorch's switch of convolutions, in its lines and in prose, and a setting that only warns.
+  static const RE2 of_convolutions = any("\\bcudnn\\.deterministic\\b"),
+                   of_attention = any("deterministic_algorithm|DETERMINISTIC_ALGO|(?:^|[^.\\w])deterministic ?= ?True"),
+                   only_warns = any("\\bwarn_only ?= ?True");
   // An observation.
   static const RE2 observed = any("\\b(?:is|are|was|were) (?:it |this |that |fully |always )*deterministic\\b");
+  const bool is_of_convolutions = reader.says(of_convolutions) && !reader.says(of_attention);
+  const bool only_warns_of_it = reader.says(only_warns);
   for (const RE2* other : {&of_convolutions, &observed})
     reader.each(*other, [](const std::string*) { return true; });  // not read as attention's
-  if (reader.says(deterministic) && reader.set("deterministic", true) && !reader.question.tells("pass"))
+  if (!is_of_convolutions && !only_warns_of_it && reader.says(deterministic) && reader.set("deterministic", true) &&
+      !reader.question.tells("pass"))
     reader.set("pass", "bprop");
   const std::string& framework = reader.question.framework;
   for (const Feature& feature : simple_features())
@@ -189,6 +213,7 @@ void read_features(Reader& reader) {
     reader.set("score_mod", "mask_boolean");
   else if (reader.says(boolean) && reader.set("bias", usual_bias))
     reader.question.assumed.emplace_back("a bias of shape 1hss, which PyTorch makes from a boolean mask");
+  read_mask_shape(reader);
   // In other frameworks it is FlexAttention's.
   if (framework.empty() || framework.starts_with("jax") || framework.starts_with("transformer-engine"))
     read_score_modifier(reader);

@@ -77,8 +77,6 @@ void read_call_of_torch(ToldQuestion& question, std::string_view page) {
     needs_grad = needs_grad || has_words(page, RE2("\\battn_mask ?= ?(?:self\\.)?" + words[1] + "\\b", exact_case()));
   });
   if (needs_grad) question.call["mask_requires_grad"] = true;
-  static const RE2 of_rank_3("\\battn_mask\\b[^\\[(\\n.;]{0,24}[\\[(]\\d+, ?\\d+, ?\\d+[\\])]", any_case());
-  if (has_words(page, of_rank_3)) question.call["mask_rank"] = 3;
 }
 
 // SGLang's backend for PyTorch's cuDNN attention, on every GPU.

@@ -63,6 +63,7 @@ void read_pairs(Reader& reader) {
       {"heads_q", "heads_kv", any("\\bh[ =]{1,3}(\\d{1,4})/(\\d{1,4})\\b|\\b(\\d{1,4})/(\\d{1,4}) heads\\b")},
       {"heads_q", "heads_kv",
        any("\\b(\\d{1,4}) (?:query|q|heads)(?: heads)? ?(?:[,/]|over|with|and|on)? ?(?:and )?(?:GQA )?(\\d{1,4})(?: ?(?:kv|k/v|key)(?: heads)?\\b)")},
+      {"heads_q", "head_dim_qk", any("\\b([1-5]?\\d) ?x ?(64|80|96|128)(?:,|\\.)")},
       {"seqlen_q", "seqlen_kv", any("\\b(\\d{2,6}) ?x ?(\\d{2,6})(?: tokens| scores|,|\\.| attention)")},
       {"heads_q", "head_dim_qk",
        any("\\b(\\d{1,4}) heads ?(?:of|x|\\*|\u00d7) ?(?:size |dimension |dim )?(\\d{1,4})\\b")},

@@ -134,12 +134,12 @@ bool is_denied(std::string_view text, size_t at, size_t size) {
       "\\b(?:removed|dropped|disabled|got rid of) (?:an? |the |any |our |my |all )?)[`'\"]?$",
       any_case()),
       after(
-          "^\\w*[`'\"]{0,2}(?: (?:mask(?:ing)?|is|are|was|were))* (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:is|are|was|were) not (?:set|used|enabled|on|passed|given|there|needed|involved|active)\\b|"
+          "^\\w*[`'\"]{0,2}(?: (?:mask(?:ing)?|is|are|was|were))* (?:(?:switched |turned )?off|disabled|removed)\\b|^\\w*[`'\"]? (?:(?:is|are|was|were) )?not (?:set|used|enabled|on|passed|given|there|needed|involved|active)\\b|"
           "^\\w* (?:ebenfalls |auch |sowieso )?nicht\\b|^\\w*[`'\"]{0,2} ?(?:=|==|:) ?[`'\"]?(?:False|None|no|off|0(?:\\.0+)?)\\b(?:[^.\\d]|\\.\\s|\\.?$)",
           any_case());
   // Of a list: "no dropout, bias or sink".
   static const RE2 list(
-      "\\b(?:no|without|neither|don't use|not use|removed|dropped)\\b(?: [\\w-]+){1,3}(?:, [\\w -]{1,24}){0,3}(?:,|,? (?:n?or|and))? (?:an? |any |the )?$",
+      "\\b(?:no|without|neither|don't use|not (?:use|using|planning|planned|needing)|removed|dropped)\\b(?: [\\w-]+){1,3}(?:, [\\w -]{1,24}){0,3}(?:,|,? (?:n?or|and))? (?:an? |any |the )?$",
       any_case()),
       goes_on("^[\\w ,-]{0,40} n?or\\b", any_case()), is_last("\\bn?or (?:an? |any |the )?$", any_case()),
       removes("\\b(?:removed|dropped)\\b[^,;]* and (?:the )?$", any_case());

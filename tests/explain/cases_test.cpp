@@ -209,4 +209,52 @@ TEST_CASE("The cause of a consequence is told first", "[explain]") {
   CHECK(types.refusals.front().causes.front().ends_with("Value dtype: float instead."));
 }
 
+TEST_CASE("What others have or say is not the writer's", "[explain]") {
+  check_ids({
+      {"A10G, f16, head_dim 64, cuDNN forced with sdpa_kernel -> \"No available kernel\". My colleague has a T4 where it "
+       "cannot work, but the A10G is Ampere! torch 2.7.1",
+       ""},
+      {"> user1: A100, head_dim 192, dropout 0.15, got \"No execution plans\"\n> user2: my driver was too old\n\n"
+       "Mine: Tesla T4, f16, head_dim 64, torch 2.9, forced CUDNN_ATTENTION -> No available kernel. Aborting execution.",
+       "torch:gpu"},
+      {"triton.runtime.errors.OutOfResources: out of resource: shared memory, Required: 163840\nflex_attention on an RTX "
+       "4090, torch 2.8. I saw \"CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT\" mentioned, the same?",
+       "raised-outside"},
+      {"The image's tag says cudnn9.10.0-devel, but torch.backends.cudnn.version() prints 91200. f16 SDPA via "
+       "CUDNN_ATTENTION on H100 differs from MATH by 4e-4. Are we hit by the broken 9.10.0?",
+       ""},
+      {"GTX 1660 Ti, f16 attention, torch 2.1.2, cudnn 8.9.2: which cuDNN cures the black images of sdpa?",
+       "architecture"},
+  });
+}
+
+TEST_CASE("A switch of the same name and a demand that only warns do not refuse", "[explain]") {
+  check_ids({
+      {"torch.backends.cudnn.deterministic = True\n\ntwo runs of my GPT differ (RTX 3090, torch 2.8, bf16, is_causal, "
+       "head_dim 64). So cuDNN attention ignores its own deterministic flag?",
+       "accepted"},
+      {"torch.use_deterministic_algorithms(True, warn_only=True) and the log says that cuDNN attention is used on our "
+       "H100 (2.9.1). I thought torch turns it off (\"cuDNN SDPA is not deterministic\")? dQ differs.",
+       "torch-deterministic-only-warns"},
+      {"torch.use_deterministic_algorithms(True), H100, torch 2.9.1: UserWarning: cuDNN SDPA is not deterministic.",
+       "torch:deterministic"},
+  });
+}
+
+TEST_CASE("A mask's own shape is asked about", "[explain]") {
+  check_ids({
+      {"My mask is a bool tensor of shape (8, 512, 512), q/k/v are torch.Size([8, 12, 512, 64]) in bf16. With "
+       "CUDNN_ATTENTION only I get \"No available kernel\". torch 2.9.1, A100",
+       "torch:mask_shape"},
+      {"A100, torch 2.12, bf16, q/k/v: [4, 16, 256, 64], key padding mask [4, 256] as attn_mask, CUDNN_ATTENTION: No "
+       "available kernel. Aborting execution.",
+       "torch:mask_lengths"},
+  });
+}
+
+TEST_CASE("An error that no message explains is not answered with support", "[explain]") {
+  CHECK(id_for("cudnn 9.20, FP8 (e4m3) forward, d=128, 8 heads, 1024 tokens on an RTX 5090: is it supported?\n"
+               "SomeLibraryError: attention is not possible") != "accepted");
+}
+
 }  // namespace attnprobe::test::cases_test
