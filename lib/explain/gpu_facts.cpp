@@ -16,7 +16,7 @@ bool is_left_behind(const PlacedFacts& place, size_t at) {
   static const RE2 from("\\b(?:from|swapp(?:ed|ing)|replac(?:ed|ing)) (?:an? |the |our |my )?(?:\\d+ ?x ?|cudnn )?$",
                         any_case());
   static const RE2 of_others(
-      "\\b(?:colleagues?|friends?|co-?workers?|teammates?|neighbou?r|brother|someone(?: else)?|docs?|documentation|blog|article|paper)\\b(?:'s?)? (?:\\w+ ){0,3}(?:with |only |even )?(?:an? |the )?$",
+      "\\b(?:colleagues?|friends?|co-?workers?|teammates?|neighbou?r|brother|someone(?: else)?|people say|docs?|documentation|blog|article|paper)\\b(?:'s?)? (?:\\w+ ){0,3}(?:with |only |even )?(?:an? |the )?$",
       any_case());
   return is_contrast(place.text, at) || has_words(letters_before(place.text, at, 24), from) ||
          has_words(letters_before(place.text, at, 56), of_others);

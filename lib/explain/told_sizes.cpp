@@ -195,7 +195,7 @@ void read_sizes(Reader& reader) {
        "\\b(?:num_(?:attention_|query_|q_)?heads(?:_q)?|h_?q|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))+ ?(\\d{1,4})\\b"},
       {"heads_q", 1024, "\\b[Hh] ?= ?(\\d{1,4})\\b", exact_case()},
       {"heads_q", 1024,
-       "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
+       "\\b(\\d{1,4}) (?:query |attention |q )?heads?\\b|\\b(\\d{1,4}) ?(?:\\xe4\\xb8\\xaa)?(?:\\xe6\\xb3\\xa8\\xe6\\x84\\x8f\\xe5\\x8a\\x9b)?\\xe5\\xa4\\xb4|\\b(?:num_(?:attention_|query_|q_)?heads|n_?heads?|nhead|heads(?:_q)?)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,4})\\b"},
       {"block", 100'000,
        "\\b(\\d{1,5}) tokens (?:to|per|in|a|each) (?:a |the |each )?(?:block|page)\\b|\\b(?:page|block)[_ -]?size(?: ?(?:of|is|=|==|:))* ?(\\d{1,5})\\b|\\b(?:pages|blocks|page) (?:of )?(\\d{1,5})\\b"},
       {"batch", 1'000'000,
@@ -209,7 +209,7 @@ void read_sizes(Reader& reader) {
        "\\b(?:K/?V|keys?(?:/values?)?):? (?:of )?(?:1 ?x ?)?(\\d{1,3}(?:,\\d{3})+|\\d{2,7}) tokens\\b"},
       {"seqlen_q", most_size, "\\b(?:Q|quer(?:y|ies)):? (?:of )?(?:1 ?x ?)?(\\d{1,3}(?:,\\d{3})+|\\d{2,7}) tokens\\b"},
       {"length", most_size,
-       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_?len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) (?:tokens|jetons)\\b|\\b(\\d{3,7}) at most\\b"},
+       "\\b(?:seq(?:uence)?s?[_ -]?len(?:gth)?s?|max_seq_?len|context[_ -]len(?:gth)?|n_ctx)['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d[\\d,]{0,8}k?)\\b|\\b(\\d[\\d,]{1,8}|\\d{1,4}k) (?:tokens|jetons|patches)\\b|\\xe5\\xba\\x8f\\xe5\\x88\\x97(?:\\xe9\\x95\\xbf\\xe5\\xba\\xa6)? ?(?:\\xe4\\xb8\\xba|=)? ?(\\d{2,7})|\\b(\\d{3,7}) at most\\b"},
       {"length", most_size, "\\bseq(?:uence)? ?=? ?(\\d{2,7})\\b|\\b(\\d[\\d,]{1,8}) (?:frames|positions)\\b"},
       // In other languages.
       {"head_dim_qk", 1024,

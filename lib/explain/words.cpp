@@ -200,7 +200,7 @@ bool is_demanded(std::string_view text, size_t at) {
   static const RE2 demand(
       "(?:\\brequires?\\b|\\bneeds?\\b|\\btrained (?:with|using)\\b|\\bexpects?\\b|\\bonly (?:on|for|with|supports?|runs?|works?)\\b|\\bsupported: ?\\{|\\bsuch as\\b)[^.;:!?\\n]{0,48}$|"
       "(?:^|[^-\\w])only\\b[^.;:!?,]{0,48}$|"
-      "(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
+      "(?:\\xe5\\x8f\\xaa\\xe6\\x9c\\x89|\\xe9\\x9c\\x80\\xe8\\xa6\\x81) ?$|(?:\\bnon-|\\bnot an? |\\bno |\\bunlike (?:the )?)$|\\b(?:built|compiled|made) (?:for|with|against|on):?\\s{0,8}$",
       any_case());
   static const RE2 own(
       "\\b(?:(?:which|that|models?|layers?|calls?|attention) (?:also |really |still )?(?:needs?|requires?)|(?:do|does|did) (?:we|i|you) (?:need|require))\\b[^.;:!?\\n]{0,48}$|"
