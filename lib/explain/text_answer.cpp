@@ -171,7 +171,7 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
                             fmt::format("{} raised this; cuDNN was not involved", raised.name));
   // A kernel of any library may be what the others wait for.
   static const RE2 waited("timeout|timed out", any_case());
-  if (has_words(raised.message, waited)) refusal.headline = fmt::format("{} waited in vain", raised.name);
+  if (has_words(raised.message, waited)) refusal.headline = fmt::format("{} waited in vain; no attention was refused", raised.name);
   refusal.said = refusal.line = raised.message;
   refusal.first_line = raised.line;
   refusal.times = 1;

@@ -40,7 +40,7 @@ void read_types(Reader& reader) {
   reader.each(of_queries, [&](const std::string* found) { return set_type(found[1]); });
   static const RE2 of_output = any(
       "\\b(bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32) (?:out(?:put)?s?|O)\\b|\\b(?:output|O|out) (?:is |stays |comes )?(?:in|as|of type|dtype) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b|"
-      "\\boutput (bf16|fp16|float16|bfloat16)\\b|\\bo_dtype ?[=:] ?(\\w+)|\\b(?:output|O) (?:is|stays) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b");
+      "\\bo_dtype ?[=:] ?(\\w+)|\\b(?:output|O) (?:is |stays )?(bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b");
   reader.each(of_output, [&](const std::string* found) {
     for (const auto& [name, words] : types)
       if (has_words(first_group(found), words)) return reader.set("o_dtype", name);
@@ -165,7 +165,9 @@ void read_mask_shape(Reader& reader) {
   ToldQuestion& question = reader.question;
   if (!question.framework.starts_with("torch")) return;
   static const RE2 shape = any("mask\\b[^\\[(\\n.;]{0,32}(?:\\(?\\[|\\()((?:\\d+, ?){1,3}\\d+)[\\])]"), size("\\d+");
+  bool is_read = false;  // further ones are other cases
   reader.each(shape, [&](const std::string* words) {
+    if (std::exchange(is_read, true)) return true;
     std::vector<int64_t> sizes;
     each_match(size, words[1], [&](const std::string* one, size_t) { sizes.push_back(number_in(one[0])); });
     if (sizes.size() < 4) question.call["mask_rank"] = sizes.size();

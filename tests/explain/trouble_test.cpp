@@ -95,7 +95,7 @@ TEST_CASE("Errors are told apart by the names in their messages", "[explain]") {
   const TextAnswer late =
       answer_to("[rank0]:[E1127 ProcessGroupNCCL.cpp:616] Watchdog caught a timeout, attention step 3");
   REQUIRE_FALSE(late.refusals.empty());
-  CHECK(late.refusals.front().headline == "NCCL waited in vain");
+  CHECK(late.refusals.front().headline == "NCCL waited in vain; no attention was refused");
   // The message names cuDNN, although the deepest frame is of a program with kernels of its own.
   const TextAnswer demand = answer_to(
       "  File \"/app/tensorrt_llm/attention_backend/cudnn.py\", line 63, in __init__\n"
