@@ -70,11 +70,7 @@ void add_reasons(std::string& out, const Explanation& explanation, const TextSty
 
 void add_graph(std::string& out, const ReplayedGraph& graph, const TextStyle& style) {
   const Explanation explanation = replay::explain(graph.logged, graph.recognised);
-  // Of a few lines of a log, nobody knows whether the heuristics found another engine config.
-  const auto& findings = graph.logged.findings;
-  const bool is_part = !findings.failure && findings.modes.empty() && !graph.logged.imported;
-  const char* verdict = explanation.works ? "works"
-                        : is_part ? "some engine configs refused; the log does not show whether another one ran,"
+  const char* verdict = explanation.works     ? "works"
                         : explanation.refused ? "REFUSED"
                                               : "made; the log shows no query about it";
   out += fmt::format("\n{}. {}\n", graph.number,
