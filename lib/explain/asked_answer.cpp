@@ -237,6 +237,19 @@ void add_answer(TextAnswer& answer, const TextFacts& facts, const Asked& asked, 
   Refusal* message = message_of(answer);
   const bool is_execution = message != nullptr && message == &answer.refusals.front() &&
                             message->layer == Layer::execution && message->kind == MessageKind::refusal;
+  // A bug of this very call comes before a problem that its words resemble.
+  if (message != nullptr && message->kind == MessageKind::reading && message->headline.starts_with("possible") &&
+      is_failure(facts.trouble) && asked.is_established) {
+    add_bugs(answer, asked, facts);
+    if (!answer.bugs.empty() && answer.bugs.front().is_strong) {
+      Refusal bug = possible_bug(answer.bugs.front());
+      bug.first_line = line;
+      bug.times = 1;
+      answer.refusals.insert(answer.refusals.begin(), std::move(bug));
+      return;
+    }
+    answer.bugs.clear();
+  }
   if (message != nullptr && !is_execution && message->says_why) {
     // A plan that did not compile may be a known bug.
     if (message->layer == Layer::plan_compilation) add_bugs(answer, asked, facts);
