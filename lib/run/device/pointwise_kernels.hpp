@@ -195,8 +195,7 @@ ATTNPROBE_BOTH Real pointwise_variance(int mode, Real x, Real b, Real t, Real y,
   const bool backward = mode >= mode_RELU_BWD && mode <= mode_GELU_APPROX_TANH_BWD;
   if (backward) {
     // The derivative of relu jumps at 0: if the sign is uncertain, the whole gradient is. Exact zeros are certain.
-    // Sixteen deviations, since tensor cores truncate sums. One number in a million is so near to 0.
-    if (mode == mode_RELU_BWD) return square(slope(mode, x)) * vb + (x != 0 && x * x <= 256 * vx ? square(b) : (Real)0);
+    if (mode == mode_RELU_BWD) return square(slope(mode, x)) * vb + (x != 0 && x * x <= 16 * vx ? square(b) : (Real)0);
     const Real bend = (slope(mode, x + step) - slope(mode, x - step)) / (2 * step);
     return square(slope(mode, x)) * vb + square(b * bend) * vx +
            square(activation_unit()) * (square(b * ((Real)1 + fabs(x * bend))) + vb);
