@@ -134,6 +134,10 @@ Explained explain(const std::string& name, const std::string& called, const repl
   }
   const TextFindings findings = finder.finish();
   explained.is_of_cudnn = findings.facts.speaks_of_cudnn;
+  // Engine configs that the heuristics rejected on the way to one that runs.
+  const bool is_part = std::ranges::none_of(explained.replay.graphs,
+                                            [](const auto& graph) { return graph.logged.imported.has_value(); });
+  if (findings.facts.works && !findings.facts.has_error && is_part) explained.replay.graphs.clear();
   explained.answer = answer_of(findings, shows_graphs(explained.replay));
   const std::vector<DocumentQuestion> documents =
       explained.replay.graphs.empty() ? questions_of_document(source) : std::vector<DocumentQuestion>();
@@ -161,7 +165,8 @@ Explained explain(const std::string& name, const std::string& called, const repl
   }
   if (explained.is_established()) return explained;
   if (broken) throw Error(*broken);
-  if (explained.replay.history.has_entries()) throw Error(ErrorKind::usage, replay::why_no_graph(explained.replay));
+  if (explained.replay.history.has_entries() && !findings.facts.works)
+    throw Error(ErrorKind::usage, replay::why_no_graph(explained.replay));
   const TextFacts& facts = findings.facts;
   explained.is_of_attention = facts.speaks_of_attention || facts.speaks_of_cudnn || !explained.answer.refusals.empty();
   // Typed words may be the name of a missing file.

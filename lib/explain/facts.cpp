@@ -152,7 +152,7 @@ void add_versions(PlacedFacts& place) {
   each_match(frontends, place.text,
              [&](const std::string* words, size_t at) { place.add(place.facts.frontends, words[1], at); });
   // "FE 1.24.0, backend 9.24.0"
-  static const RE2 of_frontend("\\bbackend (?:version )?(9\\.\\d{1,2}\\.\\d{1,2})\\b", any_case());
+  static const RE2 of_frontend("\\bbackend (?:version )?(9\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b", any_case());
   if (!place.facts.frontends.empty() && place.facts.versions.empty())
     each_match(of_frontend, place.text,
                [&](const std::string* words, size_t at) { place.add(place.facts.versions, words[1], at); });

@@ -65,6 +65,7 @@ struct TextFacts {
   bool is_mended = false;           ///< nothing fails, or not any more
   bool has_many_questions = false;  ///< three or more, so that facts may be of another one
   bool is_slow_each_call = false;   ///< the text says so of every call, not only of a new shape
+  bool works = false;               ///< "the results are correct": what a log's lines refuse does not matter
   bool has_error = false;           ///< a line such as the last one of a traceback, "ValueError: …"
   Trouble trouble = Trouble::none;
   Raised raised;

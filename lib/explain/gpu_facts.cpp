@@ -12,6 +12,18 @@
 
 namespace attnprobe::explain {
 
+namespace {
+
+// "T4: we know it can't, ignore it."
+bool is_set_aside(std::string_view text, size_t at) {
+  static const RE2 set_aside(
+      "^[^.;\\n]{0,80}\\b(?:ignore (?:it|that|them|those)|(?:leave|left|put|set) (?:it|that|them) aside|taken (?:it |them )?out|out of scope)\\b",
+      any_case());
+  return has_words(text.substr(at), set_aside);
+}
+
+}  // namespace
+
 bool is_left_behind(const PlacedFacts& place, size_t at) {
   static const RE2 from("\\b(?:from|swapp(?:ed|ing)|replac(?:ed|ing)) (?:an? |the |our |my )?(?:\\d+ ?x ?|cudnn )?$",
                         any_case());
@@ -52,7 +64,9 @@ void add_gpus(PlacedFacts& place) {
     bool is_left;
   };
   std::vector<NamedGpu> found;
-  const auto add = [&](size_t at, const std::string& id) { found.push_back({at, id, is_left_behind(place, at)}); };
+  const auto add = [&](size_t at, const std::string& id) {
+    if (!is_set_aside(place.text, at)) found.push_back({at, id, is_left_behind(place, at)});
+  };
   const auto take = [&](const std::string* words, size_t at) {
     std::string name = words[1];
     if (name.find("Thor") != std::string::npos) name = "thor";

@@ -295,9 +295,14 @@ void find_operation(TextFacts& facts, std::string_view page) {
 }  // namespace
 
 void add_facts_of_page(TextFacts& facts, std::string_view page) {
+  static const RE2 works(
+      "\\b(?:results?|outputs?|numbers|loss|values)\\b[^.\\n]{0,16}\\b(?:is|are|looks?|stays?) (?:all )?(?:correct|right|fine|good|ok(?:ay)?)\\b|"
+      "\\b(?:training|inference|everything|it|model|program) (?:runs|works)\\b(?: anyway| nevertheless| fine|, )|\\bplan is built\\b|\\bruns and\\b[^.\\n]{0,24}\\bright\\b",
+      any_case());
   find_raised(facts, page);
   find_operation(facts, page);
   find_trouble(facts, page);
+  facts.works = facts.trouble != Trouble::wrong && has_words(page, works);
   static const RE2 each_call(
       "\\b(?:at|on|for|in) (?:each|every)(?: single)? (?:call|step|iteration|forward|invocation)|"
       "\\b(?:each|every) (?:call|step|time|iteration) (?:takes|rebuilds|recompiles|builds|compiles)|"

@@ -171,7 +171,8 @@ std::optional<Refusal> raised_outside(const TextFacts& facts) {
                             fmt::format("{} raised this; cuDNN was not involved", raised.name));
   // A kernel of any library may be what the others wait for.
   static const RE2 waited("timeout|timed out", any_case());
-  if (has_words(raised.message, waited)) refusal.headline = fmt::format("{} waited in vain; no attention was refused", raised.name);
+  if (has_words(raised.message, waited))
+    refusal.headline = fmt::format("{} waited in vain; no attention was refused", raised.name);
   refusal.said = refusal.line = raised.message;
   refusal.first_line = raised.line;
   refusal.times = 1;
@@ -304,8 +305,9 @@ TextAnswer answer_of(const TextFindings& findings, bool skip_log) {
   const TextFacts& facts = findings.facts;
   TextAnswer answer;
   std::vector<std::pair<Rank, Refusal>> ranked;
+  const bool is_harmless = facts.works && !facts.has_error;
   const auto add = [&](Refusal refusal, const answer::KnownReason* reason) {
-    if (skip_log && refusal.in_log) return;
+    if ((skip_log || is_harmless) && refusal.in_log) return;
     if (reason == nullptr && (!is_founded(refusal, facts) || is_quoted_in_passing(refusal, facts))) return;
     // "Our LSTM gives CUDNN_STATUS_…; attention is unaffected"
     const std::string_view sentence = sentence_at(refusal.line, static_cast<size_t>(place_in_line(refusal)));

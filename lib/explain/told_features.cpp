@@ -38,6 +38,8 @@ void read_types(Reader& reader) {
   static const RE2 of_queries("\\bq(?:uery)? ?= ?\\w+(?:\\.\\w+)*\\([^\\n]{0,120}\\bdtype ?= ?(?:torch|jnp)\\.(\\w+)",
                               exact_case());
   reader.each(of_queries, [&](const std::string* found) { return set_type(found[1]); });
+  static const RE2 of_use = any("\\b(?:we|I) (?:use|run|have|stay (?:in|with)) (bf16|bfloat16|fp16|float16)\\b");
+  reader.each(of_use, [&](const std::string* found) { return set_type(found[1]); });
   static const RE2 of_output = any(
       "\\b(bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32) (?:out(?:put)?s?|O)\\b|\\b(?:output|O|out) (?:is |stays |comes )?(?:in|as|of type|dtype) (bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b|"
       "\\bo_dtype ?[=:] ?(\\w+)|\\b(?:output|O) (?:is |stays )?(bf16|fp16|f16|float16|bfloat16|half|fp32|f32|float32)\\b");
@@ -65,7 +67,7 @@ void read_types(Reader& reader) {
       backward = any(
           "(?:\\b|_)backward|\\bbwd\\b|\\bbprop\\b|\\bgradients?\\b|\\bjax\\.grad\\b|\\bvalue_and_grad\\b|\\bd[QKV]\\b|\\bd_?(?:bias|sinks?)\\b|\\bgrad_(?:[qkv]|query|key|value)\\b|\\bgrads\\b|\\b[qkv]\\.grad\\b"),
       training = any(
-          "(?:^|[^-\\w])training(?:[^ \\w]|$| (?:[^cijs]|c[^o]|i[^m]|j[^o]|s[^e]))|\\b(?:can|do|does|could|to|we|i) (?:i |we |it |you |one )?train\\b|\\btrainieren\\b|\\bentra(?:\u00ee|i)n(?:er|ement)\\b|\\bentren(?:ar|amiento)\\b|\u8bad\u7ec3|\u5b66\u7fd2|\u043e\u0431\u0443\u0447(?:\u0435\u043d|\u0430\u0442\u044c)|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=");
+          "(?:^|[^-\\w])training(?:[^ \\w]|$| (?:[^cijs]|c[^o]|i[^m]|j[^o]|s[^e]))|\\b(?:can|do|does|could|to|we|i) (?:i |we |it |you |one )?train\\b|\\btrainieren\\b|\\bentra(?:\u00ee|i)n(?:er|ement)\\b|\\bentren(?:ar|amiento)\\b|\u8bad\u7ec3|\u5b66\u7fd2|\u043e\u0431\u0443\u0447(?:\u0435\u043d|\u0430\u0442\u044c)|\\bfine-?tun|requires_grad ?= ?True|\\bgrad_fn ?=|\\btrain step\\b");
   static const RE2 forward = any("\\bforward\\b|\\bfprop\\b|\\binference\\b|\\bprefill|\\bdecod");
   static const RE2
       forward_said = any("(?:^|[^.\\w])(?:forward(?: pass)?|fprop)(?:[^(\\w.=]|\\.\\s|$)"),

@@ -241,6 +241,18 @@ TEST_CASE("A switch of the same name and a demand that only warns do not refuse"
   });
 }
 
+TEST_CASE("Rejected engine configs of a call that works are no refusal", "[explain]") {
+  check_ids({
+      {"w! CuDNN (v91900 75) function cudnnBackendFinalize() called:\nw!         Warning: "
+       "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH; Reason: only sm12x GPUs are supported by this engine\n\nEverything runs "
+       "and the results are right. What does this warning mean?",
+       ""},
+      {"T4: we know it can't, ignore it. H100: everything passes. L40S: the backward does not build. cudnn-frontend 1.14, "
+       "cuDNN 9.11, bf16, batch 2, heads 8, 1024 x 1024, head dim 256, causal. Why?",
+       "head_dim_bprop"},
+  });
+}
+
 TEST_CASE("A mask's own shape is asked about", "[explain]") {
   check_ids({
       {"My mask is a bool tensor of shape (8, 512, 512), q/k/v are torch.Size([8, 12, 512, 64]) in bf16. With "
