@@ -164,9 +164,10 @@ std::vector<AnsweredCall> answer_calls(std::string_view text, const TextFacts& f
   for (auto& call : transformer_engine_calls(text, gpu.target.sm, cudnn.value_or(asking::newest_version())))
     calls.push_back(std::move(call));
   if (facts.has_several_gpus) choose_gpu(gpu, calls, facts, with);
-  // Without a type in the source, the prose's counts.
-  static const RE2 single("f(?:loat|p)?32|torch\\.float\\b|\\bfloat\\b", any_case()), bf16("bf16|bfloat16", any_case()),
-      half("\\bfp?16\\b|\\bfloat16|\\bhalf\\b", any_case());
+  // Without a type in the source, the prose's counts. A tensor that the source creates has PyTorch's own default.
+  static const RE2 single(
+      "f(?:loat|p)?32|torch\\.(?:float\\b|(?:rand\\w*|zeros|ones|empty|full|tensor)\\()|\\bfloat\\b", any_case()),
+      bf16("bf16|bfloat16", any_case()), half("\\bfp?16\\b|\\bfloat16|\\bhalf\\b", any_case());
   const bool is_bf16 = has_words(text, bf16);
   if ((is_bf16 || has_words(text, half)) && !has_words(text, single))
     for (ReadCall& call : calls)
