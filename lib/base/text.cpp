@@ -109,9 +109,17 @@ std::string bytes_text(int64_t bytes) {
 std::string cut(std::string_view text) {
   constexpr size_t most = 200;
   if (text.size() <= most) return std::string(text);
-  size_t end = most;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
-  return std::string(text.substr(0, end)) + "…";
+  return std::string(whole_letters(text, 0, most)) + "…";
+}
+
+std::string_view whole_letters(std::string_view text, size_t begin, size_t most) {
+  const auto is_inside = [&](size_t at) {
+    return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+  };
+  size_t end = std::min(begin + most, text.size());
+  while (is_inside(begin)) ++begin;
+  while (end > begin && is_inside(end)) --end;
+  return text.substr(begin, end - begin);
 }
 
 std::string_view trim(std::string_view text) {

@@ -40,6 +40,9 @@ std::string bytes_text(int64_t bytes);
 /// A word of a shell command line, quoted if necessary.
 std::string shell_word(const std::string& word);
 
+/// At most `most` bytes from `begin`, without a part of a UTF-8 letter at either end.
+std::string_view whole_letters(std::string_view text, size_t begin, size_t most);
+
 /// `text` without leading and trailing white space.
 std::string_view trim(std::string_view text);
 

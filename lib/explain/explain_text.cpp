@@ -98,7 +98,7 @@ class Lines {
   void add(const std::string& head, const std::string& text) { add(head, text, text); }
   void add_prose(const std::string& head, const std::string& text) { add(head, text, beginning_of(text)); }
   void add_quote(const std::string& head, const std::string& place, const std::string& text) {
-    const std::string brief = text.size() <= most_said ? text : text.substr(0, most_said) + "…";
+    const std::string brief = text.size() <= most_said ? text : std::string(whole_letters(text, 0, most_said)) + "…";
     add(head, fmt::format("{}: {}", place, text), fmt::format("{}: {}", place, brief));
   }
   void raw(const std::string& text) { parts_.push_back({text, text, true}); }

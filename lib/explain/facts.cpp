@@ -139,11 +139,12 @@ void add_versions(PlacedFacts& place) {
   add_bare_versions(place);
   // "after upgrading to 9.23.1"
   static const RE2 upgraded(
-      "\\b(?:after|since) (?:the |we |i )?(?:upgrad|update|updating|switch|mov)\\w* (?:\\w+ ){0,2}to (?:cudnn )?v?(9\\.\\d{1,2}\\.\\d{1,2})\\b",
+      "\\b(?:after|since) (?:the |we |i )?(?:upgrad|update|updating|switch|mov)\\w* (?:\\w+ ){0,2}to (?:cudnn )?v?(9\\.\\d{1,2}\\.\\d{1,2})\\b|"
+      "\\bnow (?:we are |we're |we have |I am |I'm |I have )?(?:on |at |with |using )?(?:cudnn )?(9\\.\\d{1,2}(?:\\.\\d{1,2})?)\\b",
       any_case());
   each_match(upgraded, place.text, [&](const std::string* words, size_t at) {
     if (!place.facts.speaks_of_cudnn || sentence_at(place.text, at).ends_with('?')) return;
-    put_first(place, place.facts.versions, words[1], at);
+    put_first(place, place.facts.versions, first_group(words), at);
   });
   place.facts.has_several_cudnns = place.facts.has_several_cudnns || has_several_versions(place);
   static const RE2 frontends(

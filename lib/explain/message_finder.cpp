@@ -288,7 +288,7 @@ class MessageFinder::State {
   static std::string shown_around(std::string_view line, size_t at) {
     if (line.size() <= longest_shown) return std::string(line);
     const size_t begin = at > longest_shown / 2 ? at - longest_shown / 4 : 0;
-    return fmt::format("{}{}{}", begin > 0 ? "…" : "", line.substr(begin, longest_shown),
+    return fmt::format("{}{}{}", begin > 0 ? "…" : "", whole_letters(line, begin, longest_shown),
                        begin + longest_shown < line.size() ? "…" : "");
   }
 

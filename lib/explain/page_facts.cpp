@@ -297,7 +297,8 @@ void find_operation(TextFacts& facts, std::string_view page) {
 void add_facts_of_page(TextFacts& facts, std::string_view page) {
   static const RE2 works(
       "\\b(?:results?|outputs?|numbers|loss|values)\\b[^.\\n]{0,16}\\b(?:is|are|looks?|stays?) (?:all )?(?:correct|right|fine|good|ok(?:ay)?)\\b|"
-      "\\b(?:training|inference|everything|it|model|program) (?:runs|works)\\b(?: anyway| nevertheless| fine|, )|\\bplan is built\\b|\\bruns and\\b[^.\\n]{0,24}\\bright\\b",
+      "\\b(?:training|inference|everything|it|model|program)(?: afterwards| else)? (?:runs|works)\\b(?: anyway| nevertheless| fine|, | and )|"
+      "\\bresults? (?:match|agree)\\b|\\bplan is built\\b|\\bruns and\\b[^.\\n]{0,24}\\bright\\b",
       any_case());
   find_raised(facts, page);
   find_operation(facts, page);

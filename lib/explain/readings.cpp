@@ -83,7 +83,10 @@ std::optional<Refusal> refusal_of(const Asked& asked, Layer outermost) {
     // With an upper bound, newer ones do not have it.
     const bool is_newer = result.from && result.from->version > result.cudnn_version;
     refusal.next = is_newer
-                       ? fmt::format("use cuDNN {} or newer", std::max(result.from->version, asked.lifted_by).text())
+                       ? fmt::format("use cuDNN {} or newer{}", std::max(result.from->version, asked.lifted_by).text(),
+                                     asked.is_established && !asked.lifted_by.is_known()
+                                         ? ", where another rule or a known bug remains"
+                                         : "")
                        : fmt::format("use {}", asked.fitting_gpu.empty() ? first.needs : asked.fitting_gpu);
     // Another rule or a bug may keep the older cuDNN from it.
     const bool is_of_older = first.needs.starts_with("a cuDNN before");

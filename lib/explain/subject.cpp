@@ -101,7 +101,7 @@ void add_subject(PlacedFacts& place) {
        (has_words(place.text, features) || (place.facts.speaks_of_cudnn && has_words(place.text, beside_cudnn))));
   static const RE2 frames("\\bFile \"[^\"]{1,400}\", line \\d+");
   static const RE2 errors(
-      "\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$|\\n| |\\()|Fatal Python error|Exception Message:");
+      "\\b[A-Za-z]\\w*(?:Error|Exception|Interrupt|Exit)\\b(?: ?:|$|\\n| |\\()|Fatal Python error|No available kernel|Exception Message:");
   place.facts.has_frames = place.facts.has_frames || has_words(place.text, frames);
   place.facts.has_error = place.facts.has_error || has_words(place.text, errors);
   static const RE2 engines("engineId[\"']*\\s*[:=]\\s*(\\d{1,4})\\b", any_case());

@@ -201,7 +201,7 @@ void read_sizes(Reader& reader) {
       {"batch", 1'000'000,
        "\\bbatch(?:[_ -]?size)?['\"]?(?: ?(?:of|is|=|==|:))* ?(\\d{1,3}(?:,\\d{3})+|\\d{1,6})\\b|\\b(?:bsz|bs|B) ?= ?(\\d{1,6})\\b|\\b(\\d{1,3},\\d{3}|\\d{1,5}) (?:sequences|prompts|requests)\\b"},
       {"seqlen_q", most_size,
-       "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\b(?:s_q|(?:max_)?seq_?len_?q|q_len|sq)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
+       "\\b(\\d{1,7}) (?:new tokens|queries|query tokens)\\b|\\bq(?:uery)? (?:length|len|L\xc3\xa4nge)(?: of)? (\\d{1,7})\\b|\\b(?:s_q|(?:max_)?seq_?len_?q|q_len|sq)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
       {"seqlen_kv", most_size,
        "\\b(\\d{2,7}|\\d{1,4}k) (?:keys|cached tokens|tokens of cache)\\b|\\b(?:s_kv?|(?:max_)?seq_?len_?kv?|kv?_len|skv?)['\"]? ?[=:]? ?(\\d{1,7})\\b"},
       {"seqlen_kv", most_size, "\\bcross-?att\\w+ (?:to|over|with) (\\d{1,7}) (?:\\w+ )?tokens\\b"},

@@ -16,7 +16,8 @@ bool LoggedGraph::works() const {
 }
 
 bool LoggedGraph::refused() const {
-  return !works() && (findings.failure || !findings.modes.empty() || !findings.engine_configs.empty());
+  // A few lines of a log, without the graph, do not show whether another engine config was taken.
+  return !works() && (findings.failure || !findings.modes.empty() || (imported && !findings.engine_configs.empty()));
 }
 
 void note_problem(LogHistory& history, int64_t line, const std::string& what) {

@@ -1,5 +1,6 @@
 // Foreign text cannot control a terminal or a CI log.
 #include "base/printable.hpp"
+#include "base/text.hpp"
 
 #include "catch.hpp"
 
@@ -59,6 +60,12 @@ TEST_CASE("An id is a terminal link if the documentation is published", "[printa
   CHECK(colour_length(link, 0) + std::string("torch:dropout").size() < link.size());
   CHECK(linked_id("torch:dropout", false, site) == "torch:dropout");
   CHECK(linked_id("torch:dropout", true, "") == "torch:dropout");
+}
+
+TEST_CASE("a cut leaves whole UTF-8 letters", "[base]") {
+  CHECK(whole_letters("aжб", 0, 2) == "a");
+  CHECK(whole_letters("aжб", 2, 3) == "б");
+  CHECK(whole_letters("aжб", 0, 9) == "aжб");
 }
 
 }  // namespace attnprobe::test::printable_test

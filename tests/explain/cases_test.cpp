@@ -253,6 +253,14 @@ TEST_CASE("Rejected engine configs of a call that works are no refusal", "[expla
   });
 }
 
+TEST_CASE("Dropout of another layer is not attention's", "[explain]") {
+  CHECK(read_in("cuDNN attention on a B200 fails: bf16, head_dim 128, hidden_dropout 0.1, attention_dropout 0.0")
+            .find("dropout") == std::string::npos);
+  CHECK(
+      read_in("cuDNN attention on a B200: bf16, head_dim 128, attention_dropout=0.0 works, attention_dropout=0.1 fails")
+          .find("dropout 0.1") != std::string::npos);
+}
+
 TEST_CASE("A mask's own shape is asked about", "[explain]") {
   check_ids({
       {"My mask is a bool tensor of shape (8, 512, 512), q/k/v are torch.Size([8, 12, 512, 64]) in bf16. With "
