@@ -67,10 +67,9 @@ struct Asked {
   std::vector<FirstCudnn> first;      ///< if the text asks for it, or names no cuDNN for its refusal: on the named GPU,
                                       ///< or on several if there is none
   std::string backward;               ///< why the backward pass is refused, if the text names no pass; ""
-  std::string
-      fitting_gpu;  ///< of a need for several GPUs, the one that has no other obstacle, or none with a newer cuDNN; ""
-  CudnnVersion lifted_by;  ///< as from lifting_version()
-  std::string command;     ///< the command that repeats the question
+  std::string fitting_gpu;            ///< of a need for several GPUs: the one that fits, perhaps with a newer cuDNN; ""
+  CudnnVersion lifted_by;             ///< as from lifting_version()
+  std::string command;                ///< the command that repeats the question
 };
 
 /// Asks about a graph on these targets, for a text without a question.

@@ -102,7 +102,7 @@ bool is_quoted(std::string_view line) {
   return (words.starts_with('>') && !words.starts_with(">>")) || words.starts_with("- @");
 }
 
-// Whether the quoted lines are of another person: "a colleague posted", "an old thread".
+// Whether another person wrote the quoted lines: "a colleague posted", "an old thread".
 bool quotes_others(std::string_view own) {
   static const RE2 others(
       "\\b(?:colleague|somebody|someone|co-?worker|another user|other people|old (?:thread|issue|ticket|report)|(?:found|saw|read) (?:an? |this )?(?:\\w+ ){0,2}(?:thread|issue|report|post)|people (?:reported|said|wrote)|same (?:here|for me|problem here)|in my case|others in (?:the|this) thread)\\b|\\b(?:mine|my (?:case|setup)) ?: ",

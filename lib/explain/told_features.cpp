@@ -225,14 +225,12 @@ void read_features(Reader& reader) {
   static const RE2 inactive =
       any("\\.eval\\(\\)|\\bif self\\.training\\b|\\bonly (?:in|for|during) training\\b|\\beval(?:uation)? mode\\b");
   // "hidden_dropout 0.1, attention_dropout 0.0": of another layer, and none in attention.
-  static const RE2 of_another_layer(
-      "(?:hidden|resid|embd|embedding|mlp|ffn|lstm|recurrent|classifier)[_ -]?(?:p?drop|dropout)(?:_prob|_rate)?\\W{1,4}0?\\.\\d+",
-      any_case()),
-      none(
-          "\\batt(?:entio)?n[\\w ]{0,8}p?drop(?:out)?(?:_p|_prob|_rate|_probs_dropout_prob)?\\W{1,4}0(?:\\.0+)?(?:[^.\\d]|$)",
-          any_case()),
-      some("\\batt(?:entio)?n[\\w ]{0,8}p?drop(?:out)?(?:_p|_prob|_rate|_probs_dropout_prob)?\\W{1,4}0?\\.\\d*[1-9]",
-           any_case());
+  static const std::string attention_dropout =
+      "\\batt(?:entio)?n[\\w ]{0,8}p?drop(?:out)?(?:_p|_prob|_rate|_probs_dropout_prob)?\\W{1,4}";
+  static const RE2 of_another_layer = any(
+      "(?:hidden|resid|embd|embedding|mlp|ffn|lstm|recurrent|classifier)[_ -]?(?:p?drop|dropout)(?:_prob|_rate)?\\W{1,4}0?\\.\\d+");
+  static const RE2 none(attention_dropout + "0(?:\\.0+)?(?:[^.\\d]|$)", any_case()),
+      some(attention_dropout + "0?\\.\\d*[1-9]", any_case());
   const bool has_dropout =
       !has_words(reader.rest(), inactive) && (!has_words(reader.rest(), none) || has_words(reader.rest(), some));
   reader.each(of_another_layer, [](const std::string*) { return true; });

@@ -241,7 +241,7 @@ TEST_CASE("A switch of the same name and a demand that only warns do not refuse"
   });
 }
 
-TEST_CASE("Rejected engine configs of a call that works are no refusal", "[explain]") {
+TEST_CASE("A call that works is not called refused for its rejected engine configs", "[explain]") {
   check_ids({
       {"w! CuDNN (v91900 75) function cudnnBackendFinalize() called:\nw!         Warning: "
        "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH; Reason: only sm12x GPUs are supported by this engine\n\nEverything runs "
